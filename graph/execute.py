@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,17 +18,17 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from graph import keys
 from graph.context import Preview
+from graph.database import StoreUnavailable
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
 from graph.events import CachedEvent, Event, NodeEvent, NodeStateName, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, RunStateName
 from graph.expand import Pending, Ref, Tasks
 from graph.history import Estimate, History
 from graph.leases import Lease, Leases
-from graph.memo import Action, Memo
-from graph.plan import Plan, Resolution, pendings, signature_of
+from graph.memo import Action, Finished, Memo
+from graph.plan import Plan, pendings, signature_of
 from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
-from graph.store import StoreUnavailable
 from graph.types import WireType
 from graph.workers import Request, Value, Worker, failure_of
 
@@ -87,11 +88,8 @@ class Flight:
     def __init__(self, key: bytes, run: ActiveRun, task: int) -> None:
         self.key = key
         self.subscribers: list[tuple[ActiveRun, int]] = [(run, task)]
+        #: Nobody wants it any more. One that leaves does not take the others along.
         self.cancelled = False
-
-    def look(self) -> None:
-        """Cancelled only if nobody wants it any more: one that leaves does not take the others along."""
-        self.cancelled = all(run.cancelled for run, _ in self.subscribers)
 
 
 class ActiveRun:
@@ -106,12 +104,14 @@ class ActiveRun:
         self.state: RunStateName = "running"
         self.cancelled = False
         self.wants_previews = False
-        self.events: list[Event] = []
+        self.events: deque[Event] = deque()
+        self.traces: dict[int, str] = {}
         self.results: dict[int, NodeResult] = {}
         self.notes: dict[int, str] = {}
         self.messages: list[str] = []
         self.executing = 0
         self.writing = 0
+        self.seconds = 0.0
         self.changed = threading.Condition()
         self.listener: Callable[[], None] | None = None
         self._told = False
@@ -139,7 +139,9 @@ class ActiveRun:
     def drain(self) -> list[Event]:
         """The events since the last call."""
         self._told = False
-        events, self.events = self.events, []
+        events: list[Event] = []
+        while self.events:
+            events.append(self.events.popleft())
         return events
 
     def say(self, message: str) -> None:
@@ -156,7 +158,7 @@ class _Job:
     run: ActiveRun
     task: int
     spec: NodeSpec
-    flight: Flight | None
+    flight: Flight
     keys: tuple[bytes, ...]
 
 
@@ -164,16 +166,16 @@ class Executor:
     """The lanes of one engine."""
 
     def __init__(
-        self, schedule: Schedule, workers: Mapping[str, Worker], host: Worker, memory: Memory, wire_types: Callable[[], Mapping[str, WireType]],
+        self, schedule: Schedule, workers: Mapping[str, Worker], host: Worker, memory: Memory,
         environment: str, home: Path, *, host_lanes: int = 2, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.schedule, self.workers, self.host, self.memory = schedule, workers, host, memory
         self.environment, self.home = environment, home
-        self._wire_types = wire_types
         self._clock = clock
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._flights: dict[bytes, Flight] = {}
+        self._unshared: set[Flight] = set()
         self._owners: dict[int, ActiveRun] = {}
         self._trims: set[str] = set()
         self._idle = 0
@@ -216,13 +218,24 @@ class Executor:
             if run.state != "running" or run.cancelled:
                 return
             run.cancelled = True
-            executing = {task for flight in self._flights.values() for owner, task in flight.subscribers if owner is run}
+            kept = self._unsubscribe(run)
             for task in run.queue.drop_all():
-                if task not in executing:
+                if task not in kept:
                     self._record(run, task, "cancelled")
-            for flight in self._flights.values():
-                flight.look()
             self._settle(run)
+
+    def _unsubscribe(self, run: ActiveRun) -> set[int]:
+        """Leave the flights that others still want; the tasks of those that only this run wants, which are told to stop."""
+        alone: set[int] = set()
+        for flight in [*self._flights.values(), *self._unshared]:
+            mine = [task for owner, task in flight.subscribers if owner is run]
+            if mine and all(owner.cancelled for owner, _ in flight.subscribers):
+                flight.cancelled = True
+                alone.update(mine)
+            elif mine:
+                flight.subscribers = [(owner, task) for owner, task in flight.subscribers if owner is not run]
+                run.executing -= len(mine)
+        return alone
 
     def close(self) -> None:
         """Cancel everything and end the lanes that are idle; a lane inside a long operation is a daemon thread."""
@@ -278,16 +291,23 @@ class Executor:
         spec = tasks.spec_of(task)
         run.executing += 1
         if not spec.cache or spec.persist:
-            return _Job(run, task, spec, None, ())
+            flight = Flight(b"", run, task)
+            self._unshared.add(flight)
+            return _Job(run, task, spec, flight, ())
         found = _keys_of(run, task)
         content = found[-1]
-        flight = self._flights.get(content)
-        if flight is not None:
-            flight.subscribers.append((run, task))
-            flight.look()
+        under_way = self._flights.get(content)
+        if under_way is not None and not under_way.cancelled:
+            under_way.subscribers.append((run, task))
             return None
         self._flights[content] = flight = Flight(content, run, task)
         return _Job(run, task, spec, flight, found)
+
+    def _land(self, flight: Flight) -> None:
+        if flight.key:
+            self._flights.pop(flight.key, None)
+        else:
+            self._unshared.discard(flight)
 
     def _free(self, queue: RunTasks, place: str, seconds: float) -> None:
         self.schedule.finished(queue, place, seconds, self._clock())
@@ -298,7 +318,7 @@ class Executor:
         lease: Lease | None = None
         started = time.perf_counter()
         try:
-            if job.flight is not None:
+            if job.keys:
                 if self._hit(job, place):
                     return
                 if self._worth_a_lease(job.spec):
@@ -357,30 +377,30 @@ class Executor:
     def _put_back(self, job: _Job, place: str) -> None:
         """Another process is at it: look again soon, and do something else meanwhile."""
         with self._ready:
-            self._leave(job, requeue=True)
-            self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
+            if self._leave(job):
+                self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
             self._free(job.run.queue, place, 0.0)
+            self._settle(job.run)
             self._ready.notify()
 
-    def _leave(self, job: _Job, *, requeue: bool) -> None:
-        """Take a job's flight away; others that waited for it go back among the ready tasks."""
-        job.run.executing -= 1
-        if job.flight is None:
-            return
-        self._flights.pop(job.flight.key, None)
-        for run, task in job.flight.subscribers:
-            if (run, task) == (job.run, job.task):
-                continue
+    def _leave(self, job: _Job) -> bool:
+        """Take a job's flight away without a result; others that waited for it go back among the ready tasks.
+
+        Returns whether the job's own run still wanted it.
+        """
+        self._land(job.flight)
+        subscribers, job.flight.subscribers = job.flight.subscribers, []
+        for run, task in subscribers:
             run.executing -= 1
-            if requeue and task in run.queue.open:
+            if (run, task) != (job.run, job.task) and task in run.queue.open:
                 run.queue.push(task)
-            self._settle(run)
+        return (job.run, job.task) in subscribers
 
     def _run(self, job: _Job, place: str, worker: Worker) -> None:
         run, task, spec = job.run, job.task, job.spec
         id, element = run.tasks.id_of(task), run.tasks.element[task]
         inputs = _inputs_of(run, task)
-        report = _LaneReport(self, job, id, element)
+        report = _LaneReport(job)
         if report.cancelled():
             raise Cancelled
         run.tell(NodeEvent(id, element, "running", run.now, place))
@@ -403,14 +423,15 @@ class Executor:
         memo = self.memory.memo
         for value in values:
             memo.values.put(value.digest, value, value.nbytes)
-        action = Action(tuple([value.digest for value in values]), seconds=seconds, node_type=job.spec.id)
-        if seconds < KEEP_SECONDS:
+        action = Action(tuple([value.digest for value in values]), tuple([output.name for output in job.spec.outputs]), seconds, job.spec.id, time.time())
+        if seconds < GROUP_SECONDS:
             memo.remember(job.keys, action)
-            if seconds >= GROUP_SECONDS and self._write(job, values, action, later=True):
-                pass
+            self._finish(job, place, values, "done", seconds)
+        elif seconds < KEEP_SECONDS:
+            memo.commit_later(_finished(job, values, action))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
-            self._write(job, values, action)
+            self._commit(job, values, action)
             self._finish(job, place, values, "done", seconds)
         else:
             with self._lock:
@@ -418,23 +439,14 @@ class Executor:
             self._finish(job, place, values, "done", seconds, quiet=True)
             self._writer.submit(self._write_large, job, values, action, place)
 
-    def _write(self, job: _Job, values: Sequence[Value], action: Action, later: bool = False) -> bool:
-        memo = self.memory.memo
+    def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
         try:
-            for value in values:
-                memo.put_value(value.packed(), value.digest, seconds=action.seconds)
-            if later:
-                memo.commit_later([(job.keys, action)])
-            else:
-                memo.commit([(job.keys, action)])
+            self.memory.memo.commit([_finished(job, values, action)])
         except StoreUnavailable as error:
-            memo.remember(job.keys, action)
             job.run.say(f"nothing more is cached in this run: {error}")
-            return False
-        return True
 
     def _write_large(self, job: _Job, values: Sequence[Value], action: Action, place: str) -> None:
-        self._write(job, values, action)
+        self._commit(job, values, action)
         run = job.run
         with self._ready:
             run.writing -= 1
@@ -459,9 +471,8 @@ class Executor:
     def _finish(self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float, quiet: bool = False) -> None:
         with self._ready:
             self._free(job.run.queue, place, seconds)
-            subscribers = job.flight.subscribers if job.flight is not None else [(job.run, job.task)]
-            if job.flight is not None:
-                self._flights.pop(job.flight.key, None)
+            self._land(job.flight)
+            subscribers, job.flight.subscribers = job.flight.subscribers, []
             freed = 0
             for run, task in subscribers:
                 run.executing -= 1
@@ -498,17 +509,18 @@ class Executor:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
             self._free(job.run.queue, place, seconds)
-            self._leave(job, requeue=True)
             run = job.run
+            self._ready.notify_all()
+            if not self._leave(job):
+                return  # this run was cancelled and has left; those that went on waiting try it themselves
             if run.cancelled:
                 state = "cancelled"
             self._record(run, job.task, state, seconds, place, message)
             if trace:
-                run.notes[job.task] = trace
+                run.traces[job.task] = trace
             for dropped in run.queue.drop_descendants(job.task):
                 self._record(run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(job.task)} {state}")
             self._settle(run)
-            self._ready.notify_all()
 
     def _record(self, run: ActiveRun, task: int, state: NodeStateName, seconds: float = 0.0, place: str = "", message: str = "", quiet: bool = False) -> None:
         tasks = run.tasks
@@ -523,6 +535,7 @@ class Executor:
         if run.state != "running" or run.queue.open or run.executing or run.writing:
             return
         states = {result.state for result in run.results.values()}
+        run.seconds = run.now
         run.state = "cancelled" if run.cancelled else "failed" if "failed" in states else "done"
         self.schedule.remove(run.queue)
         self._owners.pop(id(run.queue), None)
@@ -536,14 +549,14 @@ class Executor:
 class _LaneReport:
     """What a worker tells while it runs a job; heard by every run that waits for it."""
 
-    def __init__(self, executor: Executor, job: _Job, id: str, element: int | None) -> None:
-        self._executor, self._job, self._id, self._element = executor, job, id, element
+    def __init__(self, job: _Job) -> None:
+        self._job = job
         self._first: tuple[int, float] | None = None
         self._preview_at = float("-inf")
 
     def cancelled(self) -> bool:
         """Whether nobody wants the work any more."""
-        return self._job.flight.cancelled if self._job.flight is not None else self._job.run.cancelled
+        return self._job.flight.cancelled
 
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         """Tell the step; the estimate is the mean step time after the first step (which warms up)."""
@@ -553,17 +566,26 @@ class _LaneReport:
             self._first = (step, now)
         elif step > self._first[0]:
             eta = (now - self._first[1]) / (step - self._first[0]) * (total - step)
-        run = self._job.run
-        run.tell(ProgressEvent(self._id, self._element, step, total, eta, run.now))
-        if preview is not None and run.wants_previews and now - self._preview_at >= PREVIEW_SECONDS:
-            self._preview_at = now
-            run.tell(PreviewEvent(self._id, self._element, preview(), run.now))
+        for run, task in list(self._job.flight.subscribers):
+            id, element = run.tasks.id_of(task), run.tasks.element[task]
+            run.tell(ProgressEvent(id, element, step, total, eta, run.now))
+        if preview is not None and now - self._preview_at >= PREVIEW_SECONDS:
+            watching = [(run, task) for run, task in self._job.flight.subscribers if run.wants_previews]
+            if watching:
+                self._preview_at = now
+                image = preview()
+                for run, task in watching:
+                    run.tell(PreviewEvent(run.tasks.id_of(task), run.tasks.element[task], image, run.now))
 
     def note(self, message: str) -> None:
         """A sentence about the node's result, kept in the run's record."""
-        run = self._job.run
-        run.notes[self._job.task] = message
-        run.tell(NoteEvent(self._id, message, run.now))
+        for run, task in list(self._job.flight.subscribers):
+            run.notes[task] = message
+            run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
+
+
+def _finished(job: _Job, values: Sequence[Value], action: Action) -> Finished:
+    return Finished(job.keys, action, tuple([(value.digest, value.packed()) for value in values]))
 
 
 def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
@@ -645,8 +667,3 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         return all(pending.task in run.values and pending.port in run.values[pending.task] for pending in pendings(value))
 
     return {name: live(value) for name, value in run.plan.outputs.items() if exists(value)}
-
-
-def resolution_into(plan: Plan, resolution: Resolution) -> None:
-    """Replace what a plan says runs (a remembered value turned out to be damaged)."""
-    plan.run, plan.hits, plan.skipped = resolution.run, resolution.hits, resolution.above

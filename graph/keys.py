@@ -15,7 +15,7 @@ from typing import Any
 
 from graph.canonical import canonical
 from graph.spec import NodeSpec
-from graph.store import digest_of
+from graph.blob import digest_of
 from graph.types import Plain, encode, plain_fields
 
 #: Raised whenever the meaning of a key changes: old entries are then never found.

@@ -26,8 +26,8 @@ class Lookup(Protocol):
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Action]:
         """The remembered actions among these keys, in one batch."""
 
-    def has_value(self, digest: bytes) -> bool:
-        """Whether the value's bytes are still here."""
+    def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Those whose bytes are still here."""
 
 
 class PlannedNode(NamedTuple):
@@ -136,10 +136,19 @@ class Resolution(NamedTuple):
 
 def resolve(tasks: Tasks, roots: Roots, memo: Lookup, disk_cache: Callable[[int, bytes], bytes | None], lost: frozenset[bytes] = frozenset()) -> Resolution:
     """Decide what runs. `disk_cache(task, key)` gives a stored entry's digest; `lost` are digests known to be damaged."""
-    hits, ancestors = _find_hits(tasks, roots.tasks, memo, disk_cache)
+    stored: set[bytes] = set()
+
+    def ask(task: int, key: bytes) -> bytes | None:
+        digest = disk_cache(task, key)
+        if digest is None or digest in lost:
+            return None
+        stored.add(digest)
+        return digest
+
+    hits, ancestors = _find_hits(tasks, roots.tasks, memo, ask)
     printed = {(pending.task, pending.port) for value in roots.outputs.values() for pending in pendings(value)}
     effects = [task for task in roots.tasks if tasks.spec_of(task).effect]
-    needed = _needed(tasks, effects, printed, hits, lambda digest: digest not in lost and memo.has_value(digest))
+    needed = _needed(tasks, effects, printed, hits, lambda digest: digest not in lost and (digest in stored or bool(memo.has_values([digest]))))
     run = sorted(needed)
     live_hits = {task: digests for task, digests in hits.items() if task not in needed}
     return Resolution(run, live_hits, [task for task in ancestors if task not in needed])

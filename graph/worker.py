@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> None:
     channel = Channel(socket.socket(fileno=int(fileno)))
     module, _, name = setup.partition(":")
     functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), Path(home))
-    stores = [Store(Path(folder)) for folder in folders]
+    stores = [Store(Path(folder), int(limit)) for limit, _, folder in (entry.partition(":") for entry in folders)]
     worker = ThreadWorker(device, functions, lambda: runtime)
     cancelled: set[int] = set()
     calls: list[list[Any]] = []

@@ -24,11 +24,12 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgpack
 
+from graph.blob import digest_of
 from graph.context import Context, Preview, Recipe
 from graph.errors import Cancelled, LatentgraphError
 from graph.expand import Functions, complete, widened
 from graph.spec import NodeSpec
-from graph.store import Store, digest_of
+from graph.store import Store
 from graph.types import Packed, WireType, decode, encode
 
 
@@ -352,7 +353,7 @@ class ProcessWorker:
         if self._process is not None:
             return
         ours, theirs = socket.socketpair()
-        folders = [str(store.folder) for store in self.stores]
+        folders = [f"{store.limit_bytes}:{store.folder}" for store in self.stores]
         command = [sys.executable, "-m", "graph.worker", str(theirs.fileno()), self.device, str(self.threads), self.setup, str(self.home), *folders]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with theirs:
