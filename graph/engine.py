@@ -11,12 +11,12 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from graph import keys
 from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
 from graph.disk_cache import DiskCacheFolder
@@ -48,7 +48,10 @@ class Limits(NamedTuple):
     device: int = 8 * 2**30
 
 
-class Library(Functions):  # type: ignore[misc]  # a protocol with one more attribute, not a class to instantiate
+DEFAULT_LIMITS: Final = Limits()
+
+
+class Library(Functions, Protocol):
     """A registry: functions, wire types and specs by id."""
 
     specs: Mapping[str, NodeSpec]
@@ -61,7 +64,7 @@ class Memories:
         self.home, self._limits = home, limits
         self.memo = Memo(home / "memo", limits.memo, limits.ram)
         self.leases = Leases(home / "memo")
-        self.history = History(home / "memo")
+        self.history = History(self.memo.table)
         self._folders: dict[Path, DiskCacheFolder] = {}
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
@@ -74,8 +77,26 @@ class Memories:
 
     def close(self) -> None:
         """Write what is waiting and let go of the files."""
-        for part in (self.memo, self.leases, self.history):
-            part.close()
+        self.history.flush()
+        self.memo.close()
+        self.leases.close()
+
+
+class Remembered:
+    """What planning asks: actions of the memo, values in RAM or on disk."""
+
+    def __init__(self, memo: Memo) -> None:
+        self._memo = memo
+        self.find = memo.find
+
+    def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Those that are here."""
+        live = {digest for digest in digests if self._memo.values.get(digest) is not None}
+        return (
+            live | self._memo.has_values([digest for digest in digests if digest not in live])
+            if len(live) < len(digests)
+            else live
+        )
 
 
 class Handle:
@@ -118,7 +139,7 @@ class Handle:
     async def stream(self) -> AsyncIterator[list[Event]]:
         """Batches of events until the run ends; the loop is told at most once per batch."""
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
-        self._run.listener = lambda: loop.call_soon_threadsafe(arrived.set)
+        self._run.listener = partial(loop.call_soon_threadsafe, arrived.set)
         while True:
             ended = self._run.state != "running"
             events = self._run.drain()
@@ -151,7 +172,7 @@ class Engine:
 
     def __init__(
         self, library: Library, home: Path, *, devices: Sequence[str] = ("cpu",), workers: WorkerKind = "auto",
-        runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = Limits(),
+        runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
         device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -169,9 +190,18 @@ class Engine:
                 stores = [self.memories.memo.store, Store(self._spool, limits.memo)]
                 self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
             else:
-                self.workers[device] = ThreadWorker(device, library, _once(lambda name=device: runtime(name, threads)), clock)
-        host = ThreadWorker("cpu", library, _once(lambda: runtime("host", 1)), clock)
-        self.executor = Executor(Schedule(dict.fromkeys(devices, limits.device)), self.workers, host, self.memories, self.environment, home, host_lanes=host_lanes)
+                self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
+        self.executor = Executor(
+            Schedule(dict.fromkeys(devices, limits.device)),
+            self.workers,
+            host,
+            self.memories,
+            self.environment,
+            home,
+            host_lanes=host_lanes,
+        )
+        self._lookup = Remembered(self.memories.memo)
         self._loaded: OrderedDict[bytes, _Loaded] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -212,7 +242,7 @@ class Engine:
         given = self._seeds(compiled, seeds or {})
         tasks = self.expander.expand(compiled, given) if self._must_expand(compiled) else self._kept(compiled)
         roots = roots_of(tasks, targets)
-        found = resolve(tasks, roots, self.memories.memo, self._in_disk_cache(tasks))
+        found = resolve(tasks, roots, self._lookup, self._in_disk_cache(tasks))
         plan = Plan(tasks, roots.tasks, roots.outputs, found.run, found.hits, found.above, given, dict(compiled.absent))
         return plan
 
@@ -222,7 +252,9 @@ class Engine:
         return plan
 
     def _must_expand(self, compiled: Compiled) -> bool:
-        return bool(compiled.random) or any(spec.light or spec.resolves for spec in {id(spec): spec for spec in compiled.specs}.values())
+        return bool(compiled.random) or any(
+            spec.light or spec.resolves for spec in {id(spec): spec for spec in compiled.specs}.values()
+        )
 
     def _kept(self, compiled: Compiled) -> Tasks:
         """The tasks of a document without light nodes, seeds or planning hooks: they are the same each time."""
@@ -239,12 +271,15 @@ class Engine:
         places = {f"{compiled.ids[node]}.{port}": (node, port) for node, port, _ in compiled.random}
         unknown = [name for name in seeds if name not in places]
         if unknown:
-            raise WorkflowError([Problem("unknown_seed", f'seed "{name}" has no random port.{nearest(name, places)}') for name in unknown])
+            raise WorkflowError(
+                [Problem("unknown_seed", f'seed "{name}" has no random port.{nearest(name, places)}') for name in unknown]
+            )
         return {places[name]: seed for name, seed in seeds.items()}
 
     def _in_disk_cache(self, tasks: Tasks) -> Callable[[int, bytes], bytes | None]:
         def find(task: int, key: bytes) -> bytes | None:
-            return self.memories.disk_cache(tasks.constants[task]).find(key)
+            entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+            return entry.digest if entry is not None else None
 
         return find
 
@@ -254,7 +289,7 @@ class Engine:
     # ---- running ----
 
     def start(
-        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], None] | None = None,
+        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
     ) -> Handle:  # fmt: skip
         """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events."""
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
@@ -272,7 +307,14 @@ class Engine:
         self.executor.start(run)
         return Handle(self, run)
 
-    def run(self, compiled: Compiled, *, output_folder: Path = Path("outputs"), targets: Sequence[str] | None = None, seeds: Mapping[str, int] | None = None) -> RunResult:
+    def run(
+        self,
+        compiled: Compiled,
+        *,
+        output_folder: Path = Path("outputs"),
+        targets: Sequence[str] | None = None,
+        seeds: Mapping[str, int] | None = None,
+    ) -> RunResult:
         """Plan, start and wait: the whole way in one call."""
         drawn = self.draw_seeds(compiled) | dict(seeds or {})
         result = self.start(self.plan(compiled, targets=targets, seeds=drawn), output_folder=output_folder).wait()
@@ -284,7 +326,9 @@ class Engine:
         tasks, lost = plan.tasks, set[bytes]()
         while True:
             wanted = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
-            wanted |= {(one.task, one.port) for value in plan.outputs.values() for one in pendings(value) if one.task in plan.hits}
+            wanted |= {
+                (one.task, one.port) for value in plan.outputs.values() for one in pendings(value) if one.task in plan.hits
+            }
             values: dict[int, dict[int, Value]] = {}
             before = len(lost)
             for task, port in sorted(wanted):
@@ -296,7 +340,7 @@ class Engine:
                     values.setdefault(task, {})[port] = value
             if len(lost) == before:
                 return values
-            found = resolve(tasks, Roots(plan.roots, plan.outputs), self.memories.memo, self._in_disk_cache(tasks), frozenset(lost))
+            found = resolve(tasks, Roots(plan.roots, plan.outputs), self._lookup, self._in_disk_cache(tasks), frozenset(lost))
             plan.run, plan.hits, plan.skipped = found.run, found.hits, found.above
 
     def _fetch(self, tasks: Tasks, task: int, digest: bytes) -> Value | None:
@@ -304,8 +348,8 @@ class Engine:
         if kept is not None:
             return kept[0]
         declared = tasks.declared.get(task)
-        stored = self.memories.disk_cache(tasks.constants[task]).get(declared) if declared is not None else None
-        return Value(stored[1], packed=stored[0]) if stored is not None and stored[1] == digest else None
+        entry = self.memories.disk_cache(tasks.constants[task]).get(declared) if declared is not None else None
+        return Value(digest, packed=entry.packed) if entry is not None and entry.digest == digest else None
 
     def _refuse_too_big(self, plan: Plan, needs: Mapping[int, Any]) -> None:
         problems = []
@@ -333,7 +377,10 @@ class Engine:
                 key = tasks.structural[remembered[0]]
                 nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", key.hex() if key else ""))
             else:
-                nodes.extend(NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", (tasks.structural[task] or b"").hex()) for task in remembered)
+                nodes.extend(
+                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", (tasks.structural[task] or b"").hex())
+                    for task in remembered
+                )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
         seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}

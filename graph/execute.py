@@ -18,11 +18,21 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from graph import keys
 from graph.context import Preview
-from graph.database import StoreUnavailable
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
-from graph.events import CachedEvent, Event, NodeEvent, NodeStateName, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, RunStateName
+from graph.events import (
+    CachedEvent,
+    Event,
+    NodeEvent,
+    NodeStateName,
+    NoteEvent,
+    PreviewEvent,
+    ProgressEvent,
+    RunEvent,
+    RunStateName,
+)
 from graph.expand import Pending, Ref, Tasks
+from graph.folder import StoreUnavailable
 from graph.history import Estimate, History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
@@ -95,7 +105,14 @@ class Flight:
 class ActiveRun:
     """A plan being carried out."""
 
-    def __init__(self, plan: Plan, queue: RunTasks, values: dict[int, dict[int, Value]], output_folder: Path, resolved: Callable[[ActiveRun, int], Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        queue: RunTasks,
+        values: dict[int, dict[int, Value]],
+        output_folder: Path,
+        resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
+    ) -> None:
         self.plan, self.queue, self.values = plan, queue, values
         self.tasks = plan.tasks
         self.output_folder = output_folder
@@ -113,7 +130,7 @@ class ActiveRun:
         self.writing = 0
         self.seconds = 0.0
         self.changed = threading.Condition()
-        self.listener: Callable[[], None] | None = None
+        self.listener: Callable[[], object] | None = None
         self._told = False
         self.printed = {pending.task for value in plan.outputs.values() for pending in pendings(value)}
         self.uses: dict[int, int] = {}
@@ -183,7 +200,9 @@ class Executor:
         self._quickest: dict[str, float] = {}
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
         places = [*workers, *[HOST] * host_lanes]
-        self._threads = [threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places]
+        self._threads = [
+            threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places
+        ]
         self._started = False
 
     # ---- runs ----
@@ -274,7 +293,9 @@ class Executor:
             if assignment is not None:
                 job = self._join(self._owners[id(assignment.run)], assignment.task)
                 if job is not None:
-                    if self._idle and (len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")):
+                    if self._idle and (
+                        len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")
+                    ):
                         self._ready.notify()
                     return job
                 self._free(assignment.run, place, 0.0)
@@ -342,8 +363,13 @@ class Executor:
 
     def _hit(self, job: _Job, place: str, again: bool = False) -> bool:
         """Early cut-off: the same work is remembered by content. Then the task is `cached` without running."""
+        memo = self.memory.memo
         wanted = job.keys if again else job.keys[-1:]
-        actions = self.memory.memo.find(wanted)
+        if self._quickest.get(job.spec.id, KEEP_SECONDS) < GROUP_SECONDS:
+            known = memo.known(job.keys[-1])  # what is this quick was never written
+            actions = {} if known is None else {job.keys[-1]: known}
+        else:
+            actions = memo.find(wanted)
         for key in wanted:
             action = actions.get(key)
             if action is None:
@@ -351,8 +377,8 @@ class Executor:
             values = self.load(action.outputs)
             if values is None:
                 continue
-            if key != job.keys[0] and len(job.keys) > 1:
-                self.memory.memo.remember(job.keys[:1], action)
+            if key != job.keys[0]:
+                memo.remember(job.keys[:1], action)
             self._finish(job, place, values, "cached", 0.0)
             return True
         return False
@@ -363,7 +389,7 @@ class Executor:
         memo = self.memory.memo
         for digest in digests:
             kept = memo.values.get(digest)
-            if kept is not None:
+            if isinstance(kept, Value):
                 values.append(kept)
                 continue
             packed = memo.get_value(digest)
@@ -412,7 +438,9 @@ class Executor:
         if spec.persist:
             self._persist(job, result.values[0], spec)
         if result.seconds >= GROUP_SECONDS:
-            self.memory.history.record(signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes)
+            self.memory.history.record(
+                signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes
+            )
         if not job.keys:
             self._finish(job, place, result.values, "done", result.seconds)
             return
@@ -423,7 +451,13 @@ class Executor:
         memo = self.memory.memo
         for value in values:
             memo.values.put(value.digest, value, value.nbytes)
-        action = Action(tuple([value.digest for value in values]), tuple([output.name for output in job.spec.outputs]), seconds, job.spec.id, time.time())
+        action = Action(
+            tuple([value.digest for value in values]),
+            tuple([output.name for output in job.spec.outputs]),
+            seconds,
+            job.spec.id,
+            time.time(),
+        )
         if seconds < GROUP_SECONDS:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
@@ -468,7 +502,9 @@ class Executor:
 
     # ---- endings ----
 
-    def _finish(self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float, quiet: bool = False) -> None:
+    def _finish(
+        self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float, quiet: bool = False
+    ) -> None:
         with self._ready:
             self._free(job.run.queue, place, seconds)
             self._land(job.flight)
@@ -519,14 +555,27 @@ class Executor:
             if trace:
                 run.traces[job.task] = trace
             for dropped in run.queue.drop_descendants(job.task):
-                self._record(run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(job.task)} {state}")
+                self._record(
+                    run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(job.task)} {state}"
+                )
             self._settle(run)
 
-    def _record(self, run: ActiveRun, task: int, state: NodeStateName, seconds: float = 0.0, place: str = "", message: str = "", quiet: bool = False) -> None:
+    def _record(
+        self,
+        run: ActiveRun,
+        task: int,
+        state: NodeStateName,
+        seconds: float = 0.0,
+        place: str = "",
+        message: str = "",
+        quiet: bool = False,
+    ) -> None:
         tasks = run.tasks
         id, element = tasks.id_of(task), tasks.element[task]
         key = tasks.structural[task]
-        run.results[task] = NodeResult(id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", message, run.notes.pop(task, ""))
+        run.results[task] = NodeResult(
+            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", message, run.notes.pop(task, "")
+        )
         if not quiet:
             run.tell(NodeEvent(id, element, state, run.now, place, seconds, message))
 
@@ -640,14 +689,24 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
                 if one is not None and hasattr(one, "weights"):
                     weights[one.weights] = int(getattr(one, "size_bytes", 0))
         guess = estimate(task)
-        needs[task] = Needs("device", tuple(sorted(weights.items())), guess.seconds if guess is not None else None, tasks.constants[task].get("device") or None)
+        needs[task] = Needs(
+            "device",
+            tuple(sorted(weights.items())),
+            guess.seconds if guess is not None else None,
+            tasks.constants[task].get("device") or None,
+        )
     return needs
 
 
 def queue_of(plan: Plan, needs: Mapping[int, Needs], *, priority: int, client: str, now: float) -> RunTasks:
     """The scheduler's view of a plan."""
     running = set(plan.run)
-    dependencies = {task: list({ref.task for ref in plan.tasks.refs[task]} & running) if len(plan.tasks.refs[task]) > 1 else _one(plan.tasks.refs[task], running) for task in plan.run}
+    dependencies = {
+        task: list({ref.task for ref in plan.tasks.refs[task]} & running)
+        if len(plan.tasks.refs[task]) > 1
+        else _one(plan.tasks.refs[task], running)
+        for task in plan.run
+    }
     return RunTasks(plan.run, dependencies, needs, priority=priority, client=client, created=now)
 
 

@@ -186,7 +186,10 @@ class _Expansion:
         elements = [self._one(index, spec, i, self._element(index, inputs, mapped, i)) for i in range(count)]
         if any(made is None for made in elements):
             return [None] * len(spec.outputs)
-        columns = [[Pending(made, port) if isinstance(made, int) else made[port] for made in elements if made is not None] for port in range(len(spec.outputs))]
+        columns = [
+            [Pending(made, port) if isinstance(made, int) else made[port] for made in elements if made is not None]
+            for port in range(len(spec.outputs))
+        ]
         return columns
 
     def _length(self, index: int, mapped: Iterable[str], inputs: Mapping[str, Any]) -> int:
@@ -196,10 +199,20 @@ class _Expansion:
             if isinstance(inputs[name], list):
                 lengths[name] = len(inputs[name])
             else:
-                self._problem(index, name, "unknown_length", f"{node}.{name} is mapped over a list whose length is not known while planning; feed it from a list node or a mapped node")
+                self._problem(
+                    index,
+                    name,
+                    "unknown_length",
+                    f"{node}.{name} is mapped over a list whose length is not known while planning; feed it from a list node or a mapped node",
+                )
         if len(set(lengths.values())) > 1:
             said = ", ".join(f"{name} has {count}" for name, count in lengths.items())
-            self._problem(index, min(lengths), "unequal_lists", f"{node} maps over lists of unequal length ({said}); make them equally long, or cross them with an xy_grid node")
+            self._problem(
+                index,
+                min(lengths),
+                "unequal_lists",
+                f"{node} maps over lists of unequal length ({said}); make them equally long, or cross them with an xy_grid node",
+            )
             return 0
         return next(iter(lengths.values()), 0)
 
@@ -242,11 +255,15 @@ class _Expansion:
                 return None
             made = declaration.call(LightContext(self.expander.home, node), **complete(spec, arguments))
             values = list(made) if len(spec.outputs) > 1 or hasattr(made, "_fields") else [made]
-            self.light_parts.append(keys.token([str(value) if isinstance(value, Undrawn) else _tokenable(value) for value in values]))
+            self.light_parts.append(
+                keys.token([str(value) if isinstance(value, Undrawn) else _tokenable(value) for value in values])
+            )
         except Refused as refusal:
             self._problem(index, refusal.port, refusal.code, _at(node, refusal))
         except Exception as error:  # a light node's failure is reported as a problem of the plan, whatever it is
-            self._problem(index, None, "light_node_failed", f"{node} ({spec.id}) failed while planning: {type(error).__name__}: {error}")
+            self._problem(
+                index, None, "light_node_failed", f"{node} ({spec.id}) failed while planning: {type(error).__name__}: {error}"
+            )
         else:
             return values
         return None
@@ -326,7 +343,10 @@ def _touches_pending(spec: NodeSpec, inputs: Mapping[str, Any]) -> bool:
 
     A generic port only hands its value on, so a stand-in may pass through it.
     """
-    return any((port := spec.port(name)) is not None and not port.type.is_generic and _has_pending(value) for name, value in inputs.items())
+    return any(
+        (port := spec.port(name)) is not None and not port.type.is_generic and _has_pending(value)
+        for name, value in inputs.items()
+    )
 
 
 def _tokenable(value: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from graph.database import Database
 from graph.folder import private_folder, unavailable
+from graph.folder import StoreUnavailable
 from graph.owner import Owner, is_gone
 
 R = TypeVar("R")

@@ -16,6 +16,7 @@ from graph.errors import Problem, WorkflowError, nearest
 from graph.expand import Pending, Tasks, Undrawn
 from graph.history import Estimate
 from graph.memo import Action
+from graph.types import Plain
 
 PlannedState = Literal["cached", "run", "light"]
 
@@ -87,7 +88,14 @@ def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
     for value in outputs.values():
         wanted.extend(pending.task for pending in pendings(value))
     if not outputs and not wanted and not compiled.outputs:
-        raise WorkflowError([Problem("nothing_to_run", 'the workflow has no named output and no node with an effect; name one under "outputs", or add a save node')])
+        raise WorkflowError(
+            [
+                Problem(
+                    "nothing_to_run",
+                    'the workflow has no named output and no node with an effect; name one under "outputs", or add a save node',
+                )
+            ]
+        )
     return Roots(list(dict.fromkeys(wanted)), outputs)
 
 
@@ -100,12 +108,16 @@ def _targets(tasks: Tasks, targets: Sequence[str]) -> Roots:
         id, _, port = target.partition(".")
         index = compiled.index.get(id)
         if index is None:
-            problems.append(Problem("unknown_target", f'target "{target}": there is no node "{id}".{nearest(id, compiled.ids)}', id))
+            problems.append(
+                Problem("unknown_target", f'target "{target}": there is no node "{id}".{nearest(id, compiled.ids)}', id)
+            )
             continue
         wanted.extend(tasks.tasks_of(index))
         names = [output.name for output in compiled.specs[index].outputs]
         if port and port not in names:
-            problems.append(Problem("unknown_target", f'target "{target}": {id} has no output "{port}".{nearest(port, names)}', id, port))
+            problems.append(
+                Problem("unknown_target", f'target "{target}": {id} has no output "{port}".{nearest(port, names)}', id, port)
+            )
             continue
         for at, name in enumerate(names):
             if not port or name == port:
@@ -134,7 +146,13 @@ class Resolution(NamedTuple):
     above: list[int]
 
 
-def resolve(tasks: Tasks, roots: Roots, memo: Lookup, disk_cache: Callable[[int, bytes], bytes | None], lost: frozenset[bytes] = frozenset()) -> Resolution:
+def resolve(
+    tasks: Tasks,
+    roots: Roots,
+    memo: Lookup,
+    disk_cache: Callable[[int, bytes], bytes | None],
+    lost: frozenset[bytes] = frozenset(),
+) -> Resolution:
     """Decide what runs. `disk_cache(task, key)` gives a stored entry's digest; `lost` are digests known to be damaged."""
     stored: set[bytes] = set()
 
@@ -148,7 +166,9 @@ def resolve(tasks: Tasks, roots: Roots, memo: Lookup, disk_cache: Callable[[int,
     hits, ancestors = _find_hits(tasks, roots.tasks, memo, ask)
     printed = {(pending.task, pending.port) for value in roots.outputs.values() for pending in pendings(value)}
     effects = [task for task in roots.tasks if tasks.spec_of(task).effect]
-    needed = _needed(tasks, effects, printed, hits, lambda digest: digest not in lost and (digest in stored or bool(memo.has_values([digest]))))
+    needed = _needed(
+        tasks, effects, printed, hits, lambda digest: digest not in lost and (digest in stored or bool(memo.has_values([digest])))
+    )
     run = sorted(needed)
     live_hits = {task: digests for task, digests in hits.items() if task not in needed}
     return Resolution(run, live_hits, [task for task in ancestors if task not in needed])
@@ -199,7 +219,9 @@ def _ask_content(tasks: Tasks, misses: list[int], memo: Lookup, hits: dict[int, 
             refs = tasks.refs[task]
             if refs and all(ref.task in hits for ref in refs):
                 asked.add(task)
-                ready.setdefault(keys.content_key(tasks.skeleton[task], [hits[ref.task][ref.output] for ref in refs]), []).append(task)
+                ready.setdefault(keys.content_key(tasks.skeleton[task], [hits[ref.task][ref.output] for ref in refs]), []).append(
+                    task
+                )
         found = memo.find(list(ready)) if ready else {}
         for key, action in found.items():
             for task in ready[key]:
@@ -222,7 +244,11 @@ def _ancestors(tasks: Tasks, roots: Iterable[int]) -> list[int]:
 
 
 def _needed(
-    tasks: Tasks, effects: Iterable[int], printed: Iterable[tuple[int, int]], hits: Mapping[int, tuple[bytes, ...]], here: Callable[[bytes], bool]
+    tasks: Tasks,
+    effects: Iterable[int],
+    printed: Iterable[tuple[int, int]],
+    hits: Mapping[int, tuple[bytes, ...]],
+    here: Callable[[bytes], bool],
 ) -> set[int]:
     """The tasks that must run: effects, misses behind printed outputs, and everything whose bytes they lack."""
     running: set[int] = set()
@@ -242,7 +268,7 @@ def _needed(
 def signature_of(tasks: Tasks, task: int, environment: str) -> bytes:
     """What an execution's cost depends on: type, environment, and its numbers, sizes and recipes, but no seed or text."""
     spec = tasks.spec_of(task)
-    parts: list[bytes] = [spec.id.encode(), environment.encode() if spec.place == "device" else b""]
+    parts: list[Plain] = [spec.id.encode(), environment.encode() if spec.place == "device" else b""]
     for name, value in tasks.constants[task].items():
         port = spec.port(name)
         seed = port is not None and port.hint is not None and type(port.hint).__name__ == "Seed"
@@ -269,7 +295,19 @@ def describe(plan: Plan, estimate: Callable[[int], Estimate | None]) -> None:
         if peak is not None:
             plan.peak_bytes[spec.place] = max(plan.peak_bytes.get(spec.place, 0), peak)
         state: PlannedState = "light" if not mine and index in tasks.light else "run" if runs else "cached"
-        plan.nodes.append(PlannedNode(tasks.compiled.ids[index], spec.id, state, len(mine), len(runs), _reason(tasks, index, state), spec.place, seconds, peak))
+        plan.nodes.append(
+            PlannedNode(
+                tasks.compiled.ids[index],
+                spec.id,
+                state,
+                len(mine),
+                len(runs),
+                _reason(tasks, index, state),
+                spec.place,
+                seconds,
+                peak,
+            )
+        )
     plan.seconds = total if known else None
 
 

@@ -41,10 +41,30 @@ HOST_NEEDS: Final = Needs(HOST)
 class RunTasks:
     """A run as the scheduler sees it: its tasks' dependencies, needs and states. Index = task."""
 
-    __slots__ = ("_groups", "_host", "client", "created", "depth", "left", "needs", "open", "pending", "priority", "sequence", "successors")
+    __slots__ = (
+        "_groups",
+        "_host",
+        "client",
+        "created",
+        "depth",
+        "left",
+        "needs",
+        "open",
+        "pending",
+        "priority",
+        "sequence",
+        "successors",
+    )
 
     def __init__(
-        self, tasks: Sequence[int], dependencies: Mapping[int, Sequence[int]], needs: Mapping[int, Needs], *, priority: int = 0, client: str = "", created: float = 0.0
+        self,
+        tasks: Sequence[int],
+        dependencies: Mapping[int, Sequence[int]],
+        needs: Mapping[int, Needs],
+        *,
+        priority: int = 0,
+        client: str = "",
+        created: float = 0.0,
     ) -> None:
         """`tasks` in topological order; `dependencies` name only tasks that run; `needs` only tasks not on the host."""
         self.priority, self.client, self.created = priority, client, created
@@ -186,9 +206,9 @@ class Schedule:
             if task in run.open:
                 run.push(task)
         for run in self._order(now):
-            task = self._from_host(run) if place == HOST else self._from_groups(run, self.devices[place], now)
-            if task is not None:
-                return Assignment(run, task)
+            found = self._from_host(run) if place == HOST else self._from_groups(run, self.devices[place], now)
+            if found is not None:
+                return Assignment(run, found)
         return None
 
     def finished(self, run: RunTasks, place: str, seconds: float, now: float) -> None:
@@ -210,10 +230,13 @@ class Schedule:
     def _order(self, now: float) -> list[RunTasks]:
         if len(self.runs) < 2:
             return self.runs
-        first = {run.client: run.sequence for run in reversed(sorted(self.runs, key=lambda run: run.sequence))}
+        first = {run.client: run.sequence for run in sorted(self.runs, key=lambda run: -run.sequence)}
         clients = sorted(first, key=lambda client: (round(self.used_seconds.get(client, 0.0), 1), first[client]))
         rank = {client: at for at, client in enumerate(clients)}
-        return sorted(self.runs, key=lambda run: (-run.priority, rank[run.client], run.sequence, len(run.open) - AGING * (now - run.created)))
+        return sorted(
+            self.runs,
+            key=lambda run: (-run.priority, rank[run.client], run.sequence, len(run.open) - AGING * (now - run.created)),
+        )
 
     @staticmethod
     def _from_host(run: RunTasks) -> int | None:

@@ -86,7 +86,9 @@ def main(arguments: list[str]) -> None:
             _serve(channel, worker, functions, stores, message, cancelled)
 
 
-def _serve(channel: Channel, worker: ThreadWorker, functions: Any, stores: list[Store], message: list[Any], cancelled: set[int]) -> None:
+def _serve(
+    channel: Channel, worker: ThreadWorker, functions: Any, stores: list[Store], message: list[Any], cancelled: set[int]
+) -> None:
     _, call, type_id, inputs, (node_id, element, home, output_folder), resolved = message
     report = _Remote(channel, call, cancelled)
     try:

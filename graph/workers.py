@@ -19,10 +19,11 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]  # it ships no types
 
 from graph.blob import digest_of
 from graph.context import Context, Preview, Recipe
@@ -179,21 +180,26 @@ class WorkerContext(Context):
         self._runtime = runtime
 
     def progress(self, step: int, total: int, preview: Preview | None = None) -> None:
+        """See `Context.progress`."""
         self._report.progress(step, total, preview)
         self.check_cancelled()
 
     def check_cancelled(self) -> None:
+        """See `Context.check_cancelled`."""
         if self._report.cancelled():
             raise Cancelled
 
     def note(self, message: str) -> None:
+        """See `Context.note`."""
         self._report.note(message)
 
     @property
     def resolved(self) -> Mapping[str, Any]:
+        """See `Context.resolved`."""
         return self._resolved()
 
     def borrow(self, recipe: Recipe[Any]) -> AbstractContextManager[Any]:
+        """See `Context.borrow`."""
         self.check_cancelled()
         return self._runtime.borrow(recipe)
 
@@ -201,7 +207,9 @@ class WorkerContext(Context):
 class ThreadWorker:
     """Calls nodes in the thread that calls `run`. The runtime is made on the first call, in that thread."""
 
-    def __init__(self, device: str, functions: Functions, runtime: Callable[[], Runtime], clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, device: str, functions: Functions, runtime: Callable[[], Runtime], clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self.device = device
         self.functions = functions
         self.clock = clock
@@ -220,14 +228,20 @@ class ThreadWorker:
         spec, runtime = request.spec, self.runtime
         call = self.functions.function(spec.id).call
         inputs = complete(spec, {name: self._live(spec, name, value) for name, value in request.inputs.items()})
-        versions = [(name, value, value.version) for name, value in inputs.items() if hasattr(value, "version") and hasattr(value, "write")]
+        versions = [
+            (name, value, value.version)
+            for name, value in inputs.items()
+            if hasattr(value, "version") and hasattr(value, "write")
+        ]
         ctx = WorkerContext(request, self.device, report, runtime)
         started = self.clock()
         made = runtime.call(call, ctx, inputs)
         seconds = self.clock() - started
         for name, value, before in versions:
             if value.version != before:
-                raise RuntimeError(f"{request.node_id} ({spec.id}) changed its input {name} in place; values on wires are frozen: clone it first")
+                raise RuntimeError(
+                    f"{request.node_id} ({spec.id}) changed its input {name} in place; values on wires are frozen: clone it first"
+                )
         if not spec.outputs:
             return Result((), seconds, runtime.peak_bytes())
         outputs = tuple(made) if len(spec.outputs) > 1 or hasattr(made, "_fields") else (made,)
@@ -354,7 +368,17 @@ class ProcessWorker:
             return
         ours, theirs = socket.socketpair()
         folders = [f"{store.limit_bytes}:{store.folder}" for store in self.stores]
-        command = [sys.executable, "-m", "graph.worker", str(theirs.fileno()), self.device, str(self.threads), self.setup, str(self.home), *folders]
+        command = [
+            sys.executable,
+            "-m",
+            "graph.worker",
+            str(theirs.fileno()),
+            self.device,
+            str(self.threads),
+            self.setup,
+            str(self.home),
+            *folders,
+        ]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with theirs:
             self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=environment, stdin=subprocess.DEVNULL)
@@ -372,7 +396,9 @@ class ProcessWorker:
         inputs = {name: to_wire(value, self.stores) for name, value in request.inputs.items()}
         place = [request.node_id, request.element, str(request.home), str(request.output_folder)]
         try:
-            self._channel.send("run", self._calls, request.spec.id, inputs, place, dict(request.resolved()) if request.spec.effect else {})
+            self._channel.send(
+                "run", self._calls, request.spec.id, inputs, place, dict(request.resolved()) if request.spec.effect else {}
+            )
             return self._listen(request, report)
         except (EOFError, OSError) as error:
             raise self._lost(f"while it ran {request.node_id}") from error
@@ -387,7 +413,7 @@ class ProcessWorker:
             while True:
                 kind, *rest = channel.receive()
                 if kind == "progress":
-                    report.progress(rest[0], rest[1], (lambda image=rest[2]: image) if rest[2] is not None else None)
+                    report.progress(rest[0], rest[1], partial(bytes, rest[2]) if rest[2] is not None else None)
                 elif kind == "note":
                     report.note(rest[0])
                 elif kind == "done":
@@ -411,7 +437,9 @@ class ProcessWorker:
                 code = process.wait(timeout=1)
             process.kill()
         how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        return WorkerLost(f"the worker of {self.device} died {when} ({how}); other devices go on, and the next task starts it anew")
+        return WorkerLost(
+            f"the worker of {self.device} died {when} ({how}); other devices go on, and the next task starts it anew"
+        )
 
     def resident(self) -> Mapping[str, int]:
         """See `Worker`."""
