@@ -33,7 +33,7 @@ from graph.plan import Plan, Roots, describe, pendings, resolve, roots_of, signa
 from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
 from graph.store import Store
-from graph.types import encode, plain_fields
+from graph.types import encode
 from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
@@ -451,5 +451,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if hasattr(type(value), "__wire__"):
-        return {"digest": digest_of(encode(value)).hex()} if hasattr(value, "write") else plain_fields(value, for_key=True)
+        packed = encode(value, key=True)
+        return {"digest": digest_of(packed).hex()} if packed.tensors else packed.fields
     return value

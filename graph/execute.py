@@ -687,7 +687,7 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
             recipe = tasks.constants[task].get(name)
             for one in recipe if isinstance(recipe, list) else [recipe]:
                 if one is not None and hasattr(one, "weights"):
-                    weights[one.weights] = int(getattr(one, "size_bytes", 0))
+                    weights[one.weights] = int(getattr(one, "nbytes", 0))
         guess = estimate(task)
         needs[task] = Needs(
             "device",

@@ -321,7 +321,9 @@ def to_wire(value: Any, stores: Sequence[Store]) -> list[Any]:
         return ["l", [to_wire(item, stores) for item in value]]
     if not isinstance(value, Value):
         packed = encode(value)
-        return ["p", packed.type, packed.fields]
+        if not packed.tensors:
+            return ["p", packed.type, packed.fields]
+        value = Value(digest_of(packed), packed=packed)
     for at, store in enumerate(stores):
         if store.has(value.digest):
             return ["f", value.digest, at]
