@@ -21,7 +21,7 @@ from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
 from graph.disk_cache import DiskCacheFolder
 from graph.document import document_to_json, read_document
-from graph.environment import cpu_class, environment_of, library_versions, threads_per_device
+from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
 from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
@@ -41,12 +41,15 @@ WorkerKind = Literal["auto", "thread", "process"]
 
 
 class Limits(NamedTuple):
-    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device."""
+    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
+
+    `device` None: four fifths of the machine's memory, shared by the devices.
+    """
 
     memo: int = 20 * 2**30
     ram: int = 2 * 2**30
     disk_cache: int = 50 * 2**30
-    device: int = 8 * 2**30
+    device: int | None = None
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -194,7 +197,7 @@ class Engine:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
-            Schedule(dict.fromkeys(devices, limits.device)),
+            Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices))),
             self.workers,
             host,
             self.memories,

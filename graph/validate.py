@@ -461,7 +461,7 @@ class Check:
 
     def _follow_generic(self, position: int, profile: Profile) -> None:
         """One letter, one type: all ports T of a node carry the same, and so do its outputs T."""
-        bound: dict[str, str] = {}  # type name -> the first port that brought it
+        bound: dict[str, dict[str, str]] = {}  # letter -> type name -> the first port that brought it
         mapped: list[str] = []
         for name, link in self.links[position].items():
             wanted = profile.rules[name].type
@@ -472,26 +472,27 @@ class Check:
             if source is not wanted and self._fit(position, name, source, wanted) == "map":
                 mapped.append(name)
             if wanted.is_generic and not source.is_generic:
-                bound.setdefault(source.name, name)
+                bound.setdefault(wanted.name, {}).setdefault(source.name, name)
         for name, value in self.literals[position].items():
-            if profile.rules[name].type.is_generic and value is not None:
+            wanted = profile.rules[name].type
+            if wanted.is_generic and value is not None:
                 for element in value if isinstance(value, list) else [value]:
-                    bound.setdefault(PLAIN_NAMES[type(element)], name)
-        chosen = self._bind(position, bound)
-        outputs = tuple(self._intern(TypeRef(chosen, ref.is_list)) if ref.is_generic else ref for ref in profile.types)
+                    bound.setdefault(wanted.name, {}).setdefault(PLAIN_NAMES[type(element)], name)
+        chosen = {letter: self._bind(position, letter, types) for letter, types in bound.items()}
+        outputs = tuple(
+            self._intern(TypeRef(chosen.get(ref.name, ref.name), ref.is_list)) if ref.is_generic else ref for ref in profile.types
+        )
         if mapped:
             self.mapped[position] = frozenset(mapped)
             self._check_nesting(position, outputs)
             outputs = tuple(self._intern(TypeRef(ref.name, True)) for ref in outputs)
         self.types[position] = outputs
 
-    def _bind(self, position: int, bound: dict[str, str]) -> str:
-        if not bound:
-            return "T"
+    def _bind(self, position: int, letter: str, bound: dict[str, str]) -> str:
         if bound.keys() == {"int", "float"}:
             literals = self.literals[position]
             for name, rule in self.profiles[position].rules.items() if self.profiles[position] else ():  # type: ignore[union-attr]
-                if rule.type.is_generic and name in literals:
+                if rule.type.name == letter and name in literals:
                     literals[name] = _as_float(literals[name])
             return "float"
         if len(bound) > 1:

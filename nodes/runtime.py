@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from graph.catalogue import load_catalogue
 from graph.context import Context, Recipe
-from graph.engine import DEFAULT_LIMITS
+from graph.environment import host_memory_bytes
 from graph.registry import Registry
 from graph.spec import NodeSpec
 from nodes.pool import Pool
@@ -33,9 +33,10 @@ class DeviceRuntime:
     The virtual devices `cpu:0`, `cpu:1`, ... are all the CPU; "host" is the place of nodes that need no device.
     """
 
-    def __init__(self, device: str, threads: int, budget_bytes: int = DEFAULT_LIMITS.device) -> None:
+    def __init__(self, device: str, threads: int, budget_bytes: int | None = None) -> None:
+        """`budget_bytes` bounds the resident weights; by default the share of memory that the scheduler counts with."""
         self.device, self.threads = device, threads
-        self.pool = Pool("cpu" if device == "host" else device, budget_bytes)
+        self.pool = Pool("cpu" if device == "host" else device, memory_budget(device, 1) if budget_bytes is None else budget_bytes)
         self._prepared = threading.local()
         self._baseline: int | None = None
         self._peak = 0
@@ -111,6 +112,15 @@ def quiet_libraries() -> None:
     diffusers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
+
+
+def memory_budget(device: str, sharers: int) -> int:
+    """Bytes of weights that a device may hold when `sharers` devices share its memory."""
+    if not device.startswith("cuda"):
+        return host_memory_bytes() * 4 // 5 // sharers
+    import torch
+
+    return int(torch.cuda.get_device_properties(device).total_memory) * 4 // 5
 
 
 class _ProcessMeter:
