@@ -30,7 +30,7 @@ from typing import (
 from graph.context import Context
 from graph.errors import DeclarationError
 from graph.spec import HINTS, MISSING, Choice, Doc, Hint, NodeSpec, Output, Port
-from graph.types import PLAIN_NAMES, TypeRef, wire_type_of
+from graph.types import PLAIN_NAMES, TypeRef, WireType, wire_type_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -81,21 +81,14 @@ def node(
     """
 
     def declare(function: Callable[Concatenate[Context, P], R]) -> Callable[P, R]:
-        spec = _spec_of(
-            function,
-            title,
-            version,
-            id or function.__name__,
-            category,
-            light,
-            effect,
-            cache,
-            persist,
-            place,
-            devices,
-            output,
-            was,
-        )
+        shape = _shape_of(function, id or function.__name__, effect, output)
+        spec = NodeSpec(
+            id=id or function.__name__, title=title, version=version, doc=inspect.getdoc(function) or "", category=category,
+            inputs=shape.inputs, outputs=shape.outputs, light=light, effect=effect, cache=cache and not effect,
+            persist=persist, place=place or ("device" if shape.on_device else "host"), devices=devices,
+            resolves=resolve is not None, borrows=() if light else shape.borrows,
+            entry=f"{function.__module__}:{function.__name__}", was=was,
+        )  # fmt: skip
         declaration = Declaration(spec, function, resolve)
 
         @wraps(function)
@@ -119,32 +112,30 @@ def declaration_of(function: object) -> Declaration | None:
     return found if isinstance(found, Declaration) else None
 
 
-def _spec_of(
-    function: Callable[..., Any], title: str, version: int, id: str, category: str, light: bool, effect: bool, cache: bool,
-    persist: bool, place: Literal["host", "device"] | None, devices: int, output: str | None, was: tuple[str, ...],
-) -> NodeSpec:  # fmt: skip
+class _Shape(NamedTuple):
+    inputs: tuple[Port, ...]
+    outputs: tuple[Output, ...]
+    borrows: tuple[str, ...]
+    on_device: bool
+
+
+def _shape_of(function: Callable[..., Any], id: str, effect: bool, output: str | None) -> _Shape:
     where = f"node {id} ({function.__module__}.{function.__qualname__})"
     if inspect.iscoroutinefunction(function):
         raise DeclarationError(f"{where} is an async def; @node takes def")
-    signature = inspect.signature(function)
     hints = typing.get_type_hints(function, include_extras=True)
-    parameters = list(signature.parameters.values())
+    parameters = list(inspect.signature(function).parameters.values())
     if not parameters or hints.get(parameters[0].name) is not Context:
         raise DeclarationError(f"{where} must take `ctx: Context` first")
     ports = tuple(_port(where, parameter, hints) for parameter in parameters[1:])
-    outputs = _outputs(where, hints, effect, output)
     recipes = {p.name: declared for p in parameters[1:] if (declared := _recipe(hints[p.name])) is not None}
-    returns_recipe = any(_recipe(hint) is not None for hint in _output_hints(hints))
-    on_device = any(declared.device_recipe for declared in recipes.values()) and not returns_recipe
-    return NodeSpec(
-        id=id, title=title, version=version, inputs=ports, outputs=outputs, doc=inspect.getdoc(function) or "",
-        category=category, light=light, effect=effect, cache=cache and not effect, persist=persist,
-        place=place or ("device" if on_device else "host"), devices=devices, borrows=() if returns_recipe or light else tuple(recipes),
-        entry=f"{function.__module__}:{function.__name__}", was=was,
-    )  # fmt: skip
+    if any(_recipe(hint) is not None for hint in _output_hints(hints)):
+        recipes = {}  # it describes a model part from others; it borrows none
+    on_device = any(declared.device_recipe for declared in recipes.values())
+    return _Shape(ports, _outputs(where, hints, effect, output), tuple(recipes), on_device)
 
 
-def _recipe(hint: Any) -> Any:
+def _recipe(hint: Any) -> WireType | None:
     for part in (hint, *get_args(hint)):
         if isinstance(part, type):
             declared = wire_type_of(part)

@@ -106,6 +106,8 @@ class NodeSpec:
     persist: bool = False
     place: Literal["host", "device"] = "host"
     devices: int = 1
+    #: Whether the node has a planning hook (`resolve=`): its module is then imported while planning.
+    resolves: bool = False
     #: Names of the inputs that are recipes, in order: what must be resident before the node starts.
     borrows: tuple[str, ...] = ()
     #: "module:function", for the worker that runs it.
@@ -134,7 +136,7 @@ class NodeSpec:
             "id": self.id, "title": self.title, "version": self.version, "doc": self.doc, "category": self.category,
             "light": self.light, "effect": self.effect, "cache": self.cache, "persist": self.persist,
             "place": self.place, "devices": self.devices, "borrows": list(self.borrows), "entry": self.entry,
-            "code": self.code, "was": list(self.was),
+            "code": self.code, "resolves": self.resolves, "was": list(self.was),
             "inputs": [_port_json(port) for port in self.inputs],
             "outputs": [{"name": o.name, "type": str(o.type), "doc": o.doc} for o in self.outputs],
         }  # fmt: skip
@@ -158,6 +160,7 @@ class NodeSpec:
                 "devices",
                 "entry",
                 "code",
+                "resolves",
             )
         }
         return cls(

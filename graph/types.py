@@ -168,26 +168,34 @@ def encode(value: object) -> Packed:
     if declared is None:
         raise TypeError(f"a {cls.__module__}.{cls.__qualname__} cannot travel on a wire; declare it with @wire or @record")
     if dataclasses.is_dataclass(value) and not hasattr(cls, "write"):
-        return Packed(declared.name, _fields_of(value), {})
+        return Packed(declared.name, plain_fields(value), {})
     assert isinstance(value, WireValue)
     return value.write()
 
 
-def _fields_of(value: Any) -> dict[str, Plain]:  # Any: dataclasses.fields has no narrower type for an instance
-    return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+def plain_fields(value: Any, *, for_key: bool = False) -> dict[str, Plain]:
+    """A record's fields as plain values. With `for_key`, fields declared `field(metadata={"key": False})` are left out.
+
+    Such a field says where something lies (a folder), not what it is. Any: dataclasses.fields has no narrower type.
+    """
+    return {
+        field.name: _plain(getattr(value, field.name), for_key)
+        for field in dataclasses.fields(value)
+        if not for_key or field.metadata.get("key", True)
+    }
 
 
-def _plain(value: object) -> Plain:
+def _plain(value: object, for_key: bool = False) -> Plain:
     if isinstance(value, enum.Enum):
         return _plain(value.value)
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain(item, for_key) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item, for_key) for key, item in value.items()}
     if dataclasses.is_dataclass(value):
-        return _fields_of(value)
+        return plain_fields(value, for_key=for_key)
     raise TypeError(f"a {type(value).__qualname__} in a record cannot be written; use plain values, tuples and records")
 
 

@@ -1,0 +1,66 @@
+"""What a run tells while it goes: typed records, batched per tick. `time` is seconds since the run started."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+#: The same words everywhere: the command line, the API, the page.
+NodeStateName = Literal["waiting", "cached", "running", "done", "failed", "skipped", "cancelled"]
+RunStateName = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+class NodeEvent(NamedTuple):
+    """A node (or one element of a mapped node) entered a state."""
+
+    node: str
+    element: int | None
+    state: NodeStateName
+    time: float
+    device: str = ""
+    seconds: float = 0.0
+    message: str = ""
+
+
+class CachedEvent(NamedTuple):
+    """These nodes need not run: they, or something below them, are remembered. One event for all of them."""
+
+    nodes: list[str]
+    time: float
+
+
+class ProgressEvent(NamedTuple):
+    """`step` of `total` steps are done; `eta_seconds` from the mean step time after the first step, None before that."""
+
+    node: str
+    element: int | None
+    step: int
+    total: int
+    eta_seconds: float | None
+    time: float
+
+
+class PreviewEvent(NamedTuple):
+    """An encoded picture (WebP, at most 512 px) of a node's unfinished result."""
+
+    node: str
+    element: int | None
+    image: bytes
+    time: float
+
+
+class NoteEvent(NamedTuple):
+    """One sentence about a node's result or about the run ("the disk is full: nothing more is cached")."""
+
+    node: str
+    message: str
+    time: float
+
+
+class RunEvent(NamedTuple):
+    """The run entered a state."""
+
+    state: RunStateName
+    time: float
+
+
+Event = NodeEvent | CachedEvent | ProgressEvent | PreviewEvent | NoteEvent | RunEvent
