@@ -7,30 +7,43 @@ quick and nothing but a run ever imports torch.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from server.report import DONE, FAILED, print_data, print_json, reported, tell
 
+if TYPE_CHECKING:
+    from server.workspace import Workspace
+
 app = typer.Typer(
     name="latentgraph",
-    help="Run diffusion models as typed node graphs.",
+    help="Run diffusion models as typed node graphs. What has been computed is remembered and not computed again.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+cache_app = typer.Typer(
+    help="Look at, check or empty what is remembered.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+app.add_typer(cache_app, name="cache")
 
-Workflow = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow file (JSON).", show_default=False)]
+WorkflowFile = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow file (JSON).", show_default=False)]
 Home = Annotated[
     Path | None,
-    typer.Option("--home", help="The data folder. Default: LATENTGRAPH_HOME, else the user's data folder.", show_default=False),
+    typer.Option(
+        metavar="DIR", help="The data folder. Default: LATENTGRAPH_HOME, else the user's data folder.", show_default=False
+    ),
 ]
 NoPacks = Annotated[bool, typer.Option("--no-packs", help="Leave installed packs out.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Assignments = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a named input; may be repeated.", show_default=False)
+]
+Devices = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="cpu, cpu:0,cpu:1, cuda:0, ... Default: the GPUs, else the CPU.", show_default=False),
 ]
 
 
@@ -40,19 +53,64 @@ def main() -> None:
 
 
 @app.command()
-def validate(file: Workflow, home: Home = None, no_packs: NoPacks = False, json: Json = False) -> None:
-    """Check a workflow file and tell every problem; runs nothing."""
-    raise typer.Exit(_validate(file, home=home, no_packs=no_packs, json=json))
-
-
 @reported
-def _validate(file: Path, *, home: Path | None, no_packs: bool, json: bool) -> int:
+def run(
+    file: WorkflowFile,
+    set: Assignments = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where saved files go.")] = Path("outputs"),
+    devices: Devices = None,
+    home: Home = None,
+    no_packs: NoPacks = False,
+    json: AsJson = False,
+) -> int:
+    """Run a workflow and print its named outputs."""
+    from server.run import run as run_workflow
+
+    return run_workflow(_workspace(home, no_packs), file, set or [], output, devices, json)
+
+
+@app.command()
+@reported
+def plan(
+    file: WorkflowFile,
+    set: Assignments = None,
+    devices: Devices = None,
+    home: Home = None,
+    no_packs: NoPacks = False,
+    json: AsJson = False,
+) -> int:
+    """Tell what a run would do: what is remembered, what runs, where, how long, how much memory."""
+    from server.planning import plan as plan_workflow
+
+    return plan_workflow(_workspace(home, no_packs), file, set or [], devices, json)
+
+
+@app.command()
+@reported
+def why(
+    file: WorkflowFile,
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The id of a node.", show_default=False)],
+    set: Assignments = None,
+    devices: Devices = None,
+    home: Home = None,
+    no_packs: NoPacks = False,
+    json: AsJson = False,
+) -> int:
+    """Tell why a node would run again, or why not."""
+    from server.planning import why as why_node
+
+    return why_node(_workspace(home, no_packs), file, node, set or [], devices, json)
+
+
+@app.command()
+@reported
+def validate(file: WorkflowFile, home: Home = None, no_packs: NoPacks = False, json: AsJson = False) -> int:
+    """Check a workflow file and tell every problem; runs nothing."""
     from graph.compile import compile_document
     from server.files import refuse_missing
-    from server.settings import home_folder
-    from server.workspace import Workspace, read_workflow
+    from server.workspace import read_workflow
 
-    workspace = Workspace(home_folder(home), not no_packs)
+    workspace = _workspace(home, no_packs)
     document = read_workflow(file)
     compiled = compile_document(document, workspace.registry.specs, file=str(file))
     refuse_missing(compiled, workspace.home, (), str(file))
@@ -64,49 +122,75 @@ def _validate(file: Path, *, home: Path | None, no_packs: bool, json: bool) -> i
 
 
 @app.command()
+@reported
 def nodes(
-    type: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="Show one node type.", show_default=False)] = None,
+    type: Annotated[str | None, typer.Argument(metavar="TYPE", help="Show one node type.", show_default=False)] = None,
     home: Home = None,
     no_packs: NoPacks = False,
-    json: Json = False,
-) -> None:
+    json: AsJson = False,
+) -> int:
     """List the node types, or show one."""
-    raise typer.Exit(_nodes(type, home=home, no_packs=no_packs, json=json))
-
-
-@reported
-def _nodes(type: str | None, *, home: Path | None, no_packs: bool, json: bool) -> int:
     from graph.errors import nearest
     from server.catalogue_text import node_list, node_page
-    from server.settings import WrongUsage, home_folder
-    from server.workspace import Workspace
+    from server.settings import WrongUsage
 
-    registry = Workspace(home_folder(home), not no_packs).registry
+    registry = _workspace(home, no_packs).registry
     for broken in registry.broken.values():
-        tell(f"pack {broken.pack.name} gives no nodes: {broken.reason}. See: latentgraph doctor")
+        tell(f"Pack {broken.pack.name} gives no nodes: {broken.reason}. See: latentgraph doctor")
     if type is None:
-        print_json([spec.to_json() for spec in registry.specs.values()]) if json else print_data(
-            node_list(registry.specs.values())
-        )
+        specs = registry.specs.values()
+        print_json([spec.to_json() for spec in specs]) if json else print_data(node_list(specs))
         return DONE
     spec = registry.specs.get(registry.former.get(type, type))
     if spec is None:
-        raise WrongUsage(f'there is no node type "{type}".{nearest(type, registry.specs)}')
+        raise WrongUsage(f'There is no node type "{type}".{nearest(type, registry.specs)}')
     print_json(spec.to_json()) if json else print_data(node_page(spec))
     return DONE
 
 
 @app.command()
-def doctor(home: Home = None, no_packs: NoPacks = False, json: Json = False) -> None:
-    """Look whether everything that a run needs is in place."""
-    from server.doctor import examine
+@reported
+def models(home: Home = None, json: AsJson = False) -> int:
+    """List the models that workflows can name."""
+    from nodes.models import list_models
     from server.settings import home_folder
     from server.text import columns
+
+    found = list_models(home_folder(home))
+    if json:
+        print_json([{"name": model.name, "folder": str(model.folder)} for model in found])
+    else:
+        print_data(columns([("NAME", "FOLDER"), *((model.name, str(model.folder)) for model in found)]))
+    return DONE
+
+
+@app.command()
+@reported
+def doctor(home: Home = None, no_packs: NoPacks = False, json: AsJson = False) -> int:
+    """Look whether everything that a run needs is in place."""
+    from server.doctor import examine
+    from server.text import columns
+
+    findings = examine(_workspace(home, no_packs))
+    print_json([finding._asdict() for finding in findings]) if json else print_data(columns(findings))
+    return FAILED if any(finding.state == "wrong" for finding in findings) else DONE
+
+
+@app.command()
+@reported
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="engine, store, fidelity, ...; all if not given.", show_default=False)
+    ] = None,
+) -> int:
+    """Measure: print tables of times and sizes with their bars. Needs the checkout."""
+    from server.bench import bench as run_benches
+
+    return run_benches(name)
+
+
+def _workspace(home: Path | None, no_packs: bool) -> Workspace:
+    from server.settings import home_folder
     from server.workspace import Workspace
 
-    findings = examine(Workspace(home_folder(home), not no_packs))
-    if json:
-        print_json([finding._asdict() for finding in findings])
-    else:
-        print_data(columns(findings))
-    raise typer.Exit(FAILED if any(finding.state == "wrong" for finding in findings) else DONE)
+    return Workspace(home_folder(home), not no_packs)

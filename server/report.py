@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec
 
+import typer
+
 from graph.errors import LatentgraphError, Problem, WorkflowError
 from server.settings import WrongUsage
 
@@ -40,30 +42,35 @@ def problems_json(problems: Iterable[Problem]) -> list[dict[str, str | None]]:
     ]
 
 
-def reported(command: Callable[P, int]) -> Callable[P, int]:
-    """Turn what a command raises on purpose into messages and its exit code.
+def reported(command: Callable[P, int]) -> Callable[P, None]:
+    """End the program with the code that `command` gives, or with that of what it raises on purpose, told on stderr.
 
     An invalid workflow (every problem, one line each) and wrong usage give 2, other errors of ours 1. With `--json`
     (a keyword argument `json`) the problems are also the JSON document.
     """
 
     @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            return command(*args, **kwargs)
+            code = command(*args, **kwargs)
         except WorkflowError as error:
-            for problem in error.problems:
-                tell(_with_file(problem))
-            if kwargs.get("json"):
-                print_json({"state": "invalid", "problems": problems_json(error.problems)})
-            return INVALID
+            code = _tell_invalid(error, bool(kwargs.get("json")))
         except LatentgraphError as error:
             tell(str(error))
             if kwargs.get("json"):
                 print_json({"state": "failed", "error": str(error)})
-            return INVALID if isinstance(error, WrongUsage) else FAILED
+            code = INVALID if isinstance(error, WrongUsage) else FAILED
+        raise typer.Exit(code)
 
     return run
+
+
+def _tell_invalid(error: WorkflowError, json: bool) -> int:
+    for problem in error.problems:
+        tell(_with_file(problem))
+    if json:
+        print_json({"state": "invalid", "problems": problems_json(error.problems)})
+    return INVALID
 
 
 def _with_file(problem: Problem) -> str:
