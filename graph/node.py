@@ -187,7 +187,7 @@ def _without_none(where: str, name: str, hint: Any) -> tuple[Any, bool]:
 def _type_ref(where: str, name: str, hint: Any) -> tuple[TypeRef, Choice | None]:
     hint, _ = _split(hint)
     if isinstance(hint, TypeVar):
-        return TypeRef("T"), None
+        return TypeRef(hint.__name__), None
     origin = get_origin(hint)
     if origin is Literal:
         options = get_args(hint)
