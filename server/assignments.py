@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graph.document import Document, Node
 from graph.errors import Problem, WorkflowError, nearest
@@ -77,8 +77,7 @@ def parse(text: str, port: Port | None, files: list[PickedFile]) -> Any:  # Any:
         return {"random": True}
     if port.type.is_list:
         return _list(text, port)
-    reader = {"int": _int, "float": _float, "bool": _bool, "text": str}.get(port.type.name)
-    return reader(text) if reader is not None else _json_or_text(text)
+    return _READERS.get(port.type.name, _json_or_text)(text)
 
 
 def _int(text: str) -> int:
@@ -119,6 +118,9 @@ def _json_or_text(text: str) -> Any:  # Any: JSON
         return json.loads(text)
     except ValueError:
         return text
+
+
+_READERS: Final[dict[str, Callable[[str], Any]]] = {"int": _int, "float": _float, "bool": _bool, "text": str}  # Any: JSON
 
 
 def _file(text: str, files: list[PickedFile]) -> dict[str, str]:

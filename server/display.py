@@ -70,6 +70,11 @@ class RunDisplay:
             self._live = None
         self.remove_previews()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether someone is looking: then previews are worth making."""
+        return self._live is not None
+
     def remove_previews(self) -> None:
         """Remove the preview files; also called when the process leaves at once."""
         for path in list(self._previews.values()):

@@ -11,11 +11,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from threading import Timer
+from threading import Thread, Timer
 from types import FrameType
 from typing import Any, Final, Self
 
-from server.report import CANCELLED, tell
+from server.report import CANCELLED
 
 #: How long a cancelled run may take to stop by itself.
 GRACE_S: Final = 2.0
@@ -63,8 +63,10 @@ class Interruption:
         self._timer = Timer(self._grace_s, self._leave)
         self._timer.daemon = True
         self._timer.start()
-        tell("Cancelling; again to leave at once.")
-        self._cancel()
+        # A handler runs between any two steps of the main thread, which may hold a lock or be writing to stderr: so the
+        # cancel goes to a thread of its own, and the message past Python's buffers.
+        os.write(2, b"\nCancelling; again to leave at once.\n")
+        Thread(target=self._cancel, daemon=True).start()
 
     def _leave(self) -> None:
         with contextlib.suppress(Exception):  # whatever goes wrong here, the process must end

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: str | None, json: bool) -> int:
     """Print the plan of a workflow; gives the exit code. Raises WorkflowError if it is refused."""
     prepared = prepare(workspace, file, assignments)
-    engine = open_engine(workspace, devices)
-    made = engine.plan(prepared.compiled)
+    with open_engine(workspace, devices) as engine:
+        made = engine.described(engine.plan(prepared.compiled))
     print_json(plan_json(made, file)) if json else print_data(plan_text(made))
-    engine.close()
     return DONE
 
 
@@ -32,10 +31,9 @@ def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str],
     prepared = prepare(workspace, file, assignments)
     if node not in prepared.compiled.index:
         raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, prepared.compiled.ids)}')
-    engine = open_engine(workspace, devices)
-    reasons = engine.why(prepared.compiled, node)
+    with open_engine(workspace, devices) as engine:
+        reasons = engine.why(prepared.compiled, node)
     print_json({"node": node, "reasons": reasons}) if json else print_data("\n".join(reasons))
-    engine.close()
     return DONE
 
 

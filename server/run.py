@@ -57,30 +57,33 @@ def open_engine(workspace: Workspace, devices: str | None) -> Engine:
 def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:
     """Run a workflow; gives the exit code. Raises WorkflowError if it is refused before it starts."""
     prepared = prepare(workspace, file, assignments)
-    engine = open_engine(workspace, devices)
-    plan = engine.plan(prepared.compiled)
-    result = _carry_out(engine, plan, output, workspace.home)
-    tell(closing_table([_row(node) for node in result.nodes], result.seconds))
-    _tell_ending(result)
-    if json:
-        print_json(run_json(result, file))
-    else:
-        _print_outputs(result)
-    engine.close()
+    with open_engine(workspace, devices) as engine:
+        plan = engine.plan(prepared.compiled, seeds=engine.draw_seeds(prepared.compiled))
+        result = carry_out(engine, plan, output)
+        tell(closing_table([_row(node) for node in result.nodes], result.seconds))
+        _tell_ending(result)
+        if json:
+            print_json(run_json(result, file))
+        else:
+            _print_outputs(result)
     return EXIT[result.state]
 
 
-def _carry_out(engine: Engine, plan: Plan, output: Path, home: Path) -> RunResult:
-    display = RunDisplay(sum(node.tasks or 1 for node in plan.nodes), home / "previews")
+def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
+    """Start a plan and wait for its end, showing it on stderr; Ctrl-C and SIGTERM cancel it."""
+    display = RunDisplay(len(plan.run), engine.home / "previews")
 
     def clean() -> None:
         display.remove_previews()
-        engine.remove_temporary()
+        engine.abandon()
 
     with Interruption(clean) as interruption, display:
-        handle = engine.start(plan, output_folder=output, on_events=display.on_events)
+        handle = engine.start(plan, output_folder=output.absolute())
+        handle.watch_previews(display.is_live)
         interruption.watch(handle.cancel)
-        return handle.wait()
+        result = handle.wait(on_events=display.on_events)
+    assert result is not None  # it waits for the end
+    return result
 
 
 def _row(node: NodeResult) -> ResultRow:

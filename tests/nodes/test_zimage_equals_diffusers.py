@@ -10,8 +10,8 @@ from nodes.decode import decode
 from nodes.denoise import denoise
 from nodes.latents import empty_latents, encode_image
 from nodes.load import load_pipeline
-from nodes.text import encode_text, tokenize
 from nodes.tensors import WireTensor
+from nodes.text import encode_text, tokenize
 from nodes.values import Image
 
 PROMPT = "a red circle on a blue ground"
