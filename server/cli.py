@@ -106,14 +106,9 @@ def why(
 @reported
 def validate(file: WorkflowFile, home: Home = None, no_packs: NoPacks = False, json: AsJson = False) -> int:
     """Check a workflow file and tell every problem; runs nothing."""
-    from graph.compile import compile_document
-    from server.files import refuse_missing
-    from server.workspace import read_workflow
+    from server.run import check
 
-    workspace = _workspace(home, no_packs)
-    document = read_workflow(file)
-    compiled = compile_document(document, workspace.registry.specs, file=str(file))
-    refuse_missing(compiled, workspace.home, (), str(file))
+    compiled = check(_workspace(home, no_packs), file).compiled
     if json:
         print_json({"state": "valid", "problems": [], "nodes": len(compiled.ids)})
     else:
@@ -174,6 +169,21 @@ def doctor(home: Home = None, no_packs: NoPacks = False, json: AsJson = False) -
     findings = examine(_workspace(home, no_packs))
     print_json([finding._asdict() for finding in findings]) if json else print_data(columns(findings))
     return FAILED if any(finding.state == "wrong" for finding in findings) else DONE
+
+
+@app.command()
+@reported
+def reproduce(
+    image: Annotated[Path, typer.Argument(metavar="IMAGE", help="A PNG that a run saved.", show_default=False)],
+    devices: Devices = None,
+    home: Home = None,
+    no_packs: NoPacks = False,
+    json: AsJson = False,
+) -> int:
+    """Render a saved picture again from what it carries and compare the pixels."""
+    from server.reproduce import reproduce as reproduce_image
+
+    return reproduce_image(_workspace(home, no_packs), image, devices, json)
 
 
 @app.command()

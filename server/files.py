@@ -6,9 +6,8 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import cast
 
 from graph.compile import Compiled
 from graph.errors import Problem, WorkflowError
@@ -22,22 +21,37 @@ def file_path(home: Path, sha256: str) -> Path:
     return home / "files" / sha256
 
 
+def beside(compiled: Compiled, folder: Path) -> tuple[PickedFile, ...]:
+    """Files that the workflow names and that lie in `folder`, the one of the workflow file, with the right content."""
+    found = []
+    for name, digest in {(name, digest) for _, _, name, digest in _needed(compiled)}:
+        path = folder / name  # a plain name: validation lets no folder pass
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() == digest:
+                found.append(PickedFile(path, digest))
+    return tuple(found)
+
+
 def refuse_missing(compiled: Compiled, home: Path, picked: Iterable[PickedFile], file: str | None) -> None:
     """Raise WorkflowError naming every file that the workflow needs and that is neither here nor being brought."""
-    here = {entry.sha256 for entry in picked}
+    brought = {entry.sha256 for entry in picked}
     problems = []
-    for index, port in compiled.files:
-        value = compiled.literals[index][port]
-        if not isinstance(value, dict):
-            continue
-        digest = cast(str, value["sha256"])  # validation lets nothing else pass
-        if digest in here or file_path(home, digest).is_file():
-            continue
-        node, name = compiled.ids[index], value.get("file") or "a file"
-        message = f"{node}.{port} needs {name!r} (sha256 {digest[:12]}...), which is not in {home / 'files'}. Give it with --set."
-        problems.append(Problem("missing_file", f"{file}: {message}" if file else message, node, port, file))
+    for node, port, name, digest in _needed(compiled):
+        if digest not in brought and not file_path(home, digest).is_file():
+            what = f"{name!r} (sha256 {digest[:12]}...)"
+            message = f"{node}.{port} needs {what}, which is not in {home / 'files'}. Give its path with --set."
+            problems.append(Problem("missing_file", f"{file}: {message}" if file else message, node, port, file))
     if problems:
         raise WorkflowError(problems)
+
+
+def _needed(compiled: Compiled) -> Iterator[tuple[str, str, str, str]]:
+    """Node, port, name and SHA-256 of every file literal; an optional one that is not set is none."""
+    for index, port in compiled.files:
+        values = compiled.literals[index].get(port)
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, dict):  # validation lets nothing but {"file", "sha256"} pass
+                yield compiled.ids[index], port, str(value.get("file") or "a file"), str(value["sha256"])
 
 
 def bring(home: Path, picked: Iterable[PickedFile]) -> None:

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: str | None, json: bool) -> int:
     """Print the plan of a workflow; gives the exit code. Raises WorkflowError if it is refused."""
-    prepared = prepare(workspace, file, assignments)
+    compiled = prepare(workspace, file, assignments)
     with open_engine(workspace, devices) as engine:
-        made = engine.described(engine.plan(prepared.compiled))
+        made = engine.described(engine.plan(compiled))
     print_json(plan_json(made, file)) if json else print_data(plan_text(made))
     return DONE
 
 
 def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str], devices: str | None, json: bool) -> int:
     """Print why a node would run or not; gives the exit code. Raises WrongUsage for an unknown node."""
-    prepared = prepare(workspace, file, assignments)
-    if node not in prepared.compiled.index:
-        raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, prepared.compiled.ids)}')
+    compiled = prepare(workspace, file, assignments)
+    if node not in compiled.index:
+        raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, compiled.ids)}')
     with open_engine(workspace, devices) as engine:
-        reasons = engine.why(prepared.compiled, node)
+        reasons = engine.why(compiled, node)
     print_json({"node": node, "reasons": reasons}) if json else print_data("\n".join(reasons))
     return DONE
 
