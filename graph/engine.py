@@ -34,6 +34,7 @@ from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
 from graph.store import Store
 from graph.types import encode
+from graph.why import Reason, explain
 from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
@@ -250,6 +251,11 @@ class Engine:
         """The same plan with `nodes`, `seconds` and `peak_bytes` filled in, for showing."""
         describe(plan, lambda task: self._estimate(plan.tasks, task))
         return plan
+
+    def why(self, compiled: Compiled, node: str, *, seeds: Mapping[str, int] | None = None) -> list[Reason]:
+        """Why a node would run now, or not. Raises WorkflowError for an unknown node."""
+        plan = self.plan(compiled, targets=[node], seeds=seeds)
+        return explain(plan, node, self.environment, self.memories.memo)
 
     def _must_expand(self, compiled: Compiled) -> bool:
         return bool(compiled.random) or any(
