@@ -103,7 +103,7 @@ def test_awkward_plain_values_come_back(value: Any) -> None:
 
 def test_a_reserved_tensor_name_is_refused() -> None:
     packed = Packed("X", {}, {"__pad.1": TensorBytes("U8", (1,), memoryview(b"x"))})
-    with pytest.raises(ValueError, match='tensor name "__pad.1" is reserved; rename the field'):
+    with pytest.raises(ValueError, match=r'tensor name "__pad.1" is reserved; rename the field'):
         image_of(packed)
 
 
