@@ -12,13 +12,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graph.database import BUSY_SECONDS, noting_damage, open_whole
+from graph.database import BUSY_SECONDS, noting_damage, open_whole, patiently
 from graph.folder import StoreUnavailable, private_folder, unavailable
 
 _AT_ONCE = 500  # keys per statement: 1.3 us per key when batched, 5 us one by one
@@ -117,7 +117,7 @@ class Table:
                 known = (*_SETTINGS, *_COUNTERS, "disk_min_file_size", "disk_pickle_protocol")
                 marks = ",".join("?" * len(known))
                 reader.execute(f"DELETE FROM Settings WHERE typeof(key) != 'text' OR key NOT IN ({marks})", known)
-            opened = cache_class(str(self.folder), timeout=BUSY_SECONDS, disk=disk_class, **_SETTINGS)
+            opened = cache_class(str(self.folder), timeout=0, disk=disk_class, **_SETTINGS)
             reader.execute("SELECT key, raw, mode, filename, value, access_time, access_count FROM Cache LIMIT 1")
         except BaseException:
             reader.close()
@@ -203,7 +203,8 @@ class Table:
             raise self.off
         try:
             # Not retry=True: that spins for ever on a full or read-only disk. `_con`: 4 us a row against 30 for `set`.
-            with self._write_lock, noting_damage(self._path), self._cache.transact():
+            with self._write_lock, noting_damage(self._path), ExitStack() as stack:
+                patiently(lambda: stack.enter_context(self._cache.transact()), diskcache.Timeout)
                 yield self._cache._con
         except diskcache.Timeout as error:
             self.off = unavailable(self.folder, OSError("its database is locked or cannot be written"))
