@@ -435,6 +435,15 @@ class Engine:
         self.memories.close()
         rmtree(self._spool, ignore_errors=True)
 
+    def abandon(self) -> None:
+        """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
+
+        Leases of a process that is gone are taken over by others.
+        """
+        for worker in self.workers.values():
+            worker.kill()
+        rmtree(self._spool, ignore_errors=True)
+
     def __enter__(self) -> Engine:
         return self
 
