@@ -135,7 +135,7 @@ class ActiveRun:
         self._told = False
         #: Where something of this run was called: these give memory back when it ends.
         self.places: set[str] = set()
-        self.printed = {pending.task for value in plan.outputs.values() for pending in pendings(value)}
+        self.printed = {task for task, _ in plan.roots.printed}
         self.uses: dict[int, int] = {}
         for task in plan.run:
             for ref in self.tasks.refs[task]:
@@ -377,31 +377,25 @@ class Executor:
             action = actions.get(key)
             if action is None:
                 continue
-            values = self.load(action.outputs)
-            if values is None:
+            loaded = self.load(action.outputs)
+            if len(loaded) < len(set(action.outputs)):
                 continue
+            values = tuple([loaded[digest] for digest in action.outputs])
             if key != job.keys[0]:
                 memo.remember(job.keys[:1], action)
             self._finish(job, place, values, "cached", 0.0)
             return True
         return False
 
-    def load(self, digests: Sequence[bytes]) -> tuple[Value, ...] | None:
-        """The values of these digests from memory or the store; None if one is gone."""
-        values: list[Value] = []
+    def load(self, digests: Sequence[bytes]) -> dict[bytes, Value]:
+        """Those values that are in memory or whole in the store."""
         memo = self.memory.memo
-        for digest in digests:
-            kept = memo.values.get(digest)
-            if isinstance(kept, Value):
-                values.append(kept)
-                continue
-            packed = memo.get_value(digest)
-            if packed is None:
-                return None
-            value = Value(digest, packed=packed)
-            memo.values.put(digest, value, value.nbytes)
-            values.append(value)
-        return tuple(values)
+        kept = {digest: value for digest in digests if isinstance(value := memo.values.get(digest), Value)}
+        if len(kept) < len(digests):
+            for digest, packed in memo.get_values([digest for digest in digests if digest not in kept]).items():
+                value = kept[digest] = Value(digest, packed=packed)
+                memo.values.put(digest, value, value.nbytes)
+        return kept
 
     def _put_back(self, job: _Job, place: str) -> None:
         """Another process is at it: look again soon, and do something else meanwhile."""
@@ -753,4 +747,4 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
     def exists(value: Any) -> bool:
         return all(pending.task in run.values and pending.port in run.values[pending.task] for pending in pendings(value))
 
-    return {name: live(value) for name, value in run.plan.outputs.items() if exists(value)}
+    return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}
