@@ -435,6 +435,10 @@ class Engine:
         self.memories.close()
         rmtree(self._spool, ignore_errors=True)
 
+    def abandon(self) -> None:
+        """Remove this process's temporary values at once, waiting for nothing: the process is about to end."""
+        rmtree(self._spool, ignore_errors=True)
+
     def __enter__(self) -> Engine:
         return self
 
