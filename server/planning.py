@@ -33,7 +33,10 @@ def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str],
         raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, compiled.ids)}')
     with open_engine(workspace, devices) as engine:
         reasons = engine.why(compiled, node)
-    print_json({"node": node, "reasons": reasons}) if json else print_data("\n".join(reasons))
+    if json:
+        print_json({"node": node, "reasons": [reason._asdict() for reason in reasons]})
+    else:
+        print_data("\n".join(reason.message for reason in reasons))
     return DONE
 
 
