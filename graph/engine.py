@@ -436,7 +436,12 @@ class Engine:
         rmtree(self._spool, ignore_errors=True)
 
     def abandon(self) -> None:
-        """Remove this process's temporary values at once, waiting for nothing: the process is about to end."""
+        """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
+
+        Leases of a process that is gone are taken over by others.
+        """
+        for worker in self.workers.values():
+            worker.kill()
         rmtree(self._spool, ignore_errors=True)
 
     def __enter__(self) -> Engine:

@@ -180,6 +180,9 @@ class Worker(Protocol):
     def close(self) -> None:
         """End the worker."""
 
+    def kill(self) -> None:
+        """End the worker's process at once, if it has one."""
+
 
 class WorkerContext(Context):
     """The `ctx` of a node in a run."""
@@ -284,6 +287,9 @@ class ThreadWorker:
     def close(self) -> None:
         """See `Worker`."""
         self.trim()
+
+    def kill(self) -> None:
+        """A thread cannot be killed; it ends with the process."""
 
 
 def _value(output: Any) -> Value:
@@ -484,6 +490,11 @@ class ProcessWorker:
                 self._process.kill()
                 self._process.wait()
         self._process = self._channel = None
+
+    def kill(self) -> None:
+        """See `Worker`."""
+        if self._process is not None:
+            self._process.kill()
 
 
 class RemoteFailure(LatentgraphError):

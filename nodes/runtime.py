@@ -36,7 +36,9 @@ class DeviceRuntime:
     def __init__(self, device: str, threads: int, budget_bytes: int | None = None) -> None:
         """`budget_bytes` bounds the resident weights; by default the share of memory that the scheduler counts with."""
         self.device, self.threads = device, threads
-        self.pool = Pool("cpu" if device == "host" else device, memory_budget(device, 1) if budget_bytes is None else budget_bytes)
+        self.pool = Pool(
+            "cpu" if device == "host" else device, memory_budget(device, 1) if budget_bytes is None else budget_bytes
+        )
         self._prepared = threading.local()
         self._baseline: int | None = None
         self._peak = 0
@@ -108,8 +110,8 @@ def quiet_libraries() -> None:
     from diffusers.utils import logging as diffusers_logging  # heavy
     from transformers.utils import logging as transformers_logging
 
-    diffusers_logging.set_verbosity_error()
-    diffusers_logging.disable_progress_bar()
+    diffusers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # the library has no types here
+    diffusers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
 

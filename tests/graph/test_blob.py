@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packed_values import same, tensors, text
+from tests.graph.packed_values import same, tensors, text
 from safetensors import safe_open
 
 from graph.blob import ALIGNMENT, DTYPE_BITS, Damaged, digest_of, image_of, read_image
