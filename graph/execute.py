@@ -463,7 +463,10 @@ class Executor:
             job.spec.id,
             time.time(),
         )
-        if seconds < GROUP_SECONDS:
+        # Below a disk_cache there are no structural keys: what comes after a quick node there is found only by the digest
+        # of its output, so that is written however quick it was (else a new process runs it, and imports torch for it).
+        is_way_to_others = job.run.tasks.structural[job.task] is None
+        if seconds < GROUP_SECONDS and not is_way_to_others:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
         elif seconds < KEEP_SECONDS:
