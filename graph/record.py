@@ -54,6 +54,8 @@ class _StandIn:
         if name.startswith("__"):
             raise AttributeError(name)
         call = self._call
+        if self._output == name:
+            return self  # the one field of a NamedTuple
         if self._output is not None:
             raise RecordingError(f"{self!r} has no value while the workflow is recorded, so .{name} cannot be read. {_ADVICE}")
         if call.spec.output(name) is None:
@@ -148,7 +150,7 @@ class Graph(Recorder):
         for name, value in arguments.items():
             self._argument(call, name, value)
         self._calls[call.id] = call
-        return _StandIn(call, spec.outputs[0].name if len(spec.outputs) == 1 and not _is_tuple(declaration) else None)
+        return _StandIn(call, spec.outputs[0].name if len(spec.outputs) == 1 else None)
 
     def name(self, value: V, id: str) -> V:
         """Give the node behind a stand-in this id, and give the stand-in back."""
@@ -246,11 +248,6 @@ class Graph(Recorder):
             )
         if name in taken:
             raise RecordingError(f'There is an {what} "{name}" already. Choose another name.')
-
-
-def _is_tuple(declaration: Declaration) -> bool:
-    returned = declaration.call.__annotations__.get("return")
-    return isinstance(returned, type) and hasattr(returned, "_fields")
 
 
 def _inputs_json(call: _Call) -> dict[str, Any]:

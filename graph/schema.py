@@ -166,7 +166,7 @@ def node_schema(spec: NodeSpec) -> Json:
 
 def port_schema(port: Port) -> Json:
     """The schema of what may stand at an input: a literal of its type, or a link. `x-type` is the wire type."""
-    choices = [] if isinstance(port.hint, File) and not port.type.is_list else [_LINK]
+    choices = [] if isinstance(port.hint, File) else [_LINK]
     literal = _literal_schema(port)
     if literal is not None:
         choices.insert(0, {"type": "array", "items": literal} if port.type.is_list else literal)
