@@ -96,7 +96,7 @@ DOCUMENTS = st.builds(
 
 
 @pytest.mark.spec("R-I06")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(DOCUMENTS, st.randoms())
 def test_reading_what_was_written_and_writing_it_again_gives_its_bytes(raw: dict, random: Any) -> None:
     items = list(raw.items())
@@ -196,7 +196,7 @@ def test_fields_of_a_newer_minor_version_are_kept() -> None:
     assert written["nodes"]["a"]["device"] == "cuda"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(DOCUMENTS, st.data())
 def test_a_spoilt_document_is_read_or_refused_with_reasons(raw: dict, data: st.DataObject) -> None:
     path: Any = raw
@@ -218,7 +218,7 @@ def test_a_spoilt_document_is_read_or_refused_with_reasons(raw: dict, data: st.D
 
 
 @pytest.mark.spec("R-I11")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.text()
     | st.binary()
@@ -250,6 +250,13 @@ def test_unknown_named_inputs_are_refused_all_at_once() -> None:
         ("unknown_input", "q", '"q" is no named input of this workflow. Known: gone, prompt.'),
         ("unknown_target", "gone", 'Named input gone goes to "z.value", and no node is called "z". Known: a.'),
     ]
+
+
+def test_a_named_input_takes_no_link() -> None:
+    document = workflow({"a": n("number"), "b": n("number")}, inputs={"v": {"to": "a.value"}})
+    message = 'Named input v got {"link": "b.value"}; it takes a value, and links are made in the workflow. Give the value.'
+    with pytest.raises(WorkflowError, match=f"^{message}$"):
+        document.with_inputs({"v": link("b.value")})
 
 
 def test_a_workflow_without_named_inputs_says_how_to_add_one() -> None:

@@ -140,7 +140,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(JSON)
 def test_what_is_written_is_read_as_the_same_value(value: Any) -> None:
     text = write_json(value)
@@ -148,13 +148,13 @@ def test_what_is_written_is_read_as_the_same_value(value: Any) -> None:
     assert write_json(read_json(text.encode())) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(NUMBERS)
 def test_a_number_text_means_the_same_number(number: float) -> None:
     assert float(number_text(number)) == number
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text() | st.binary() | st.text('[]{}",:0123456789eE.-aNItrufnl\\ \n', max_size=30))
 def test_any_text_is_read_or_refused_with_a_reason(source: str | bytes) -> None:
     value, flaws = None, None
