@@ -1,0 +1,77 @@
+"""Folders and files that caches keep: who may look in, writing whole, reading without surprises."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+from pathlib import Path
+from stat import S_ISREG
+
+from graph.blob import Buffer
+from graph.errors import LatentgraphError
+
+#: Smaller files are copied rather than mapped: a mapping holds a file descriptor, and 10,000 of them are too many.
+COPY_BELOW = 256 * 1024
+
+
+class StoreUnavailable(LatentgraphError):
+    """A cache folder cannot be written (full, read-only, not ours, locked). The run goes on without caching, and says so."""
+
+
+def unavailable(folder: Path, error: BaseException) -> StoreUnavailable:
+    """The error that tells a user why `folder` is not used: what failed, where, and what to do."""
+    return StoreUnavailable(
+        f"{folder} cannot be used for caching: {error}. Free space there or make it writable (LATENTGRAPH_HOME chooses the "
+        "folder); until then results are not kept."
+    )
+
+
+def private_folder(path: Path) -> Path:
+    """Create `path` for this user only (0700), or close an existing one to others.
+
+    Raises StoreUnavailable if it cannot be made or belongs to someone else, who could then plant entries.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = os.stat(path)
+        if status.st_uid != os.geteuid():
+            raise PermissionError(f"it belongs to user {status.st_uid}")
+        if status.st_mode & 0o077:
+            os.chmod(path, 0o700)
+    except OSError as error:
+        raise unavailable(path, error) from error
+    return path
+
+
+def write_all(file: int, buffer: Buffer) -> None:
+    """Write a whole buffer to a file descriptor. Raises OSError."""
+    view = memoryview(buffer)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
+    """A file's bytes, read-only, at a page boundary; small ones copied, large ones mapped.
+
+    Raises OSError, also for anything but a plain file (a link is not followed). A mapping stays valid when the file is
+    removed; our files are never truncated.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(file)
+        if not S_ISREG(status.st_mode) or not status.st_size:
+            raise OSError(errno.EINVAL, "it is not a plain file with content", str(path))
+        if status.st_size >= COPY_BELOW:
+            try:
+                return memoryview(mmap.mmap(file, status.st_size, access=mmap.ACCESS_READ)), status
+            except OSError as error:
+                if error.errno != errno.EMFILE:
+                    raise
+        memory = mmap.mmap(-1, status.st_size)
+        view = memoryview(memory)
+        if os.readv(file, [view]) != status.st_size:
+            raise OSError(errno.EIO, "it could not be read whole", str(path))
+        return view.toreadonly(), status
+    finally:
+        os.close(file)

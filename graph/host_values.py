@@ -1,0 +1,78 @@
+"""Live values in RAM, within a byte budget."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+
+
+class HostValues:
+    """Live values of the runs in RAM, by digest, least recently used first out, within a byte budget.
+
+    A value held by someone is never dropped, so held values alone may exceed the budget; unheld ones only fill what is
+    left of it.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.bytes = 0
+        self._values: OrderedDict[bytes, tuple[object, int]] = OrderedDict()
+        self._holds: Counter[bytes] = Counter()
+        self._lock = threading.Lock()
+
+    def put(self, digest: bytes, value: object, nbytes: int) -> bool:
+        """Keep a value; False if the budget has no room for it. The same digest again changes nothing but its turn."""
+        with self._lock:
+            if digest in self._values:
+                self._values.move_to_end(digest)
+                return True
+            self._values[digest] = (value, nbytes)
+            self.bytes += nbytes
+            self._drop_to(self.limit_bytes, last=digest)
+            return digest in self._values
+
+    def get(self, digest: bytes) -> object | None:
+        """The value, now the most recently used; None if it is not here."""
+        with self._lock:
+            if digest not in self._values:
+                return None
+            self._values.move_to_end(digest)
+            return self._values[digest][0]
+
+    def hold(self, digest: bytes) -> None:
+        """Say that the value is in use, or will be once it is put; counted."""
+        with self._lock:
+            self._holds[digest] += 1
+
+    def release(self, digest: bytes) -> None:
+        """Take back one `hold`; the value may go from then on."""
+        with self._lock:
+            self._holds[digest] -= 1
+            if self._holds[digest] <= 0:
+                del self._holds[digest]
+            self._drop_to(self.limit_bytes)
+
+    def drop_until(self, limit_bytes: int) -> int:
+        """Drop unheld values, oldest first, until at most `limit_bytes` are here or all are held; the bytes freed."""
+        with self._lock:
+            before = self.bytes
+            self._drop_to(limit_bytes)
+            return before - self.bytes
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def _drop_to(self, limit_bytes: int, last: bytes | None = None) -> None:
+        if self.bytes <= limit_bytes:
+            return
+        size = self._values[last][1] if last is not None else 0
+        held = sum(self._values[digest][1] for digest in self._holds if digest in self._values)
+        if last is not None and last not in self._holds and held + size > limit_bytes:
+            self._forget(last)  # it cannot stay: drop it alone, not everything else first
+        for digest in [digest for digest in self._values if digest not in self._holds]:
+            if self.bytes <= limit_bytes:
+                return
+            self._forget(digest)
+
+    def _forget(self, digest: bytes) -> None:
+        self.bytes -= self._values.pop(digest)[1]
