@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_nodes import catalogue, link, n, workflow
+from tests.graph.small_nodes import catalogue, link, n, workflow
 
 from graph.document import Document, document_from_json, read_document, write_document
 from graph.errors import WorkflowError

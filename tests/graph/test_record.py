@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from small_nodes import (
+from tests.graph.small_nodes import (
     SHA,
     Picture,
     add,

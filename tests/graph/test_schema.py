@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_nodes import SHA, catalogue, link, n, workflow
+from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 from graph.document import document_from_json, document_to_json
 from graph.errors import WorkflowError

@@ -7,7 +7,7 @@ import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_nodes import SHA, catalogue, link, n, workflow
+from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 from graph import flatten
 from graph.compile import compile_document
