@@ -40,6 +40,10 @@ from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Va
 WorkerKind = Literal["auto", "thread", "process"]
 
 
+#: What starting a worker process is assumed to take (importing the model libraries: measured 4 to 6 s).
+PROCESS_START_SECONDS: Final = 5.0
+
+
 class Limits(NamedTuple):
     """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
 
@@ -195,9 +199,13 @@ class Engine:
                 self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
+        if kind == "process":
+            for name in devices:
+                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
-            Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices))),
+            schedule,
             self.workers,
             host,
             self.memories,

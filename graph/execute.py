@@ -303,7 +303,7 @@ class Executor:
                     return job
                 self._free(assignment.run, place, 0.0)
                 continue
-            until = self.schedule.next_time()
+            until = self.schedule.next_time(place, now)
             self._idle += 1
             self._ready.wait(None if until is None else max(until - now, 0.0))
             self._idle -= 1
@@ -430,7 +430,8 @@ class Executor:
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
         if spec.place == "device":
-            self.schedule.devices[place].resident = dict(worker.resident())
+            device = self.schedule.devices[place]
+            device.resident, device.start_seconds = dict(worker.resident()), 0.0
         self._quickest[spec.id] = result.seconds
         run.places.add(place)
         if result.loading:
