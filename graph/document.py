@@ -106,8 +106,8 @@ class Document:
     def with_inputs(self, values: Mapping[str, Json]) -> Document:
         """A document with these named inputs set, each at all the ports it goes to.
 
-        Raises `WorkflowError` for unknown names (with the nearest) and for targets that do not exist; whether a value
-        fits its port is told by validation.
+        Raises `WorkflowError` for unknown names (with the nearest), for targets that do not exist and for links, so
+        that a caller cannot rewire a workflow; whether a value fits its port is told by validation.
         """
         problems: list[Problem] = []
         changed: dict[str, dict[str, Json]] = {}
@@ -115,6 +115,10 @@ class Document:
             named = self.inputs.get(name)
             if named is None:
                 problems.append(self._unknown_input(name))
+                continue
+            if type(value) is dict and "link" in value:
+                message = f"Named input {name} got {_short(value)}; it takes a value, and links are made in the workflow. Give the value."
+                problems.append(Problem("bad_named_input", message, port=name))
                 continue
             for target in named.to:
                 node, _, port = target.partition(".")
@@ -167,12 +171,9 @@ def document_from_json(raw: Json, *, file: str | None = None) -> Document:
 
 def _json_problem(flaw: Flaw, file: str | None) -> Problem:
     where = f"{file}: " if file else ""
-    node = port = None
-    match flaw.path:
-        case ("nodes", str(node), "inputs", str(port), *_):
-            pass
-        case ("nodes", str(node), *_):
-            pass
+    in_node = len(flaw.path) > 1 and flaw.path[0] == "nodes"
+    in_port = in_node and len(flaw.path) > 3 and flaw.path[2] == "inputs"
+    node, port = str(flaw.path[1]) if in_node else None, str(flaw.path[3]) if in_port else None
     return Problem(flaw.code, f"{where}{flaw}", node, port, file)
 
 
@@ -332,7 +333,7 @@ class _Reader:
         return result
 
     def requires(self, raw: dict[str, Json]) -> Json:
-        requires = raw.get("requires")
+        requires: Json = raw.get("requires")
         if "requires" in raw and self.is_object(requires, ("requires",), "`models` and `packs`"):
             for key in ("models", "packs"):
                 if type(requires.get(key, [])) is not list:

@@ -21,7 +21,7 @@ from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
 from graph.disk_cache import DiskCacheFolder
 from graph.document import document_to_json, read_document
-from graph.environment import cpu_class, environment_of, library_versions, threads_per_device
+from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
 from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
@@ -29,23 +29,31 @@ from graph.expand import Expander, Functions, Tasks
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
-from graph.plan import Plan, Roots, describe, pendings, resolve, roots_of, signature_of
+from graph.plan import Plan, describe, resolve, roots_of, signature_of
 from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
 from graph.store import Store
-from graph.types import encode, plain_fields
+from graph.types import encode
+from graph.why import Reason, explain
 from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
 
 
+#: What starting a worker process is assumed to take (importing the model libraries: measured 4 to 6 s).
+PROCESS_START_SECONDS: Final = 5.0
+
+
 class Limits(NamedTuple):
-    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device."""
+    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
+
+    `device` None: four fifths of the machine's memory, shared by the devices.
+    """
 
     memo: int = 20 * 2**30
     ram: int = 2 * 2**30
     disk_cache: int = 50 * 2**30
-    device: int = 8 * 2**30
+    device: int | None = None
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -191,9 +199,13 @@ class Engine:
                 self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
+        if kind == "process":
+            for name in devices:
+                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
-            Schedule(dict.fromkeys(devices, limits.device)),
+            schedule,
             self.workers,
             host,
             self.memories,
@@ -241,15 +253,24 @@ class Engine:
         """
         given = self._seeds(compiled, seeds or {})
         tasks = self.expander.expand(compiled, given) if self._must_expand(compiled) else self._kept(compiled)
-        roots = roots_of(tasks, targets)
+        roots = tasks.roots.get(None) if targets is None else None
+        if roots is None:
+            roots = roots_of(tasks, targets)
+            if targets is None:
+                tasks.roots[None] = roots
         found = resolve(tasks, roots, self._lookup, self._in_disk_cache(tasks))
-        plan = Plan(tasks, roots.tasks, roots.outputs, found.run, found.hits, found.above, given, dict(compiled.absent))
+        plan = Plan(tasks, roots, found.run, found.hits, found.above, given, dict(compiled.absent))
         return plan
 
     def described(self, plan: Plan) -> Plan:
         """The same plan with `nodes`, `seconds` and `peak_bytes` filled in, for showing."""
         describe(plan, lambda task: self._estimate(plan.tasks, task))
         return plan
+
+    def why(self, compiled: Compiled, node: str, *, seeds: Mapping[str, int] | None = None) -> list[Reason]:
+        """Why a node would run now, or not. Raises WorkflowError for an unknown node."""
+        plan = self.plan(compiled, targets=[node], seeds=seeds)
+        return explain(plan, node, self.environment, self.memories.memo)
 
     def _must_expand(self, compiled: Compiled) -> bool:
         return bool(compiled.random) or any(
@@ -326,27 +347,23 @@ class Engine:
         tasks, lost = plan.tasks, set[bytes]()
         while True:
             wanted = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
-            wanted |= {
-                (one.task, one.port) for value in plan.outputs.values() for one in pendings(value) if one.task in plan.hits
-            }
+            wanted.update(printed for printed in plan.roots.printed if printed[0] in plan.hits)
             values: dict[int, dict[int, Value]] = {}
             before = len(lost)
-            for task, port in sorted(wanted):
+            loaded = self.executor.load([plan.hits[task][port] for task, port in wanted])
+            for task, port in wanted:
                 digest = plan.hits[task][port]
-                value = self._fetch(tasks, task, digest)
+                value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
                 if value is None:
                     lost.add(digest)
                 else:
                     values.setdefault(task, {})[port] = value
             if len(lost) == before:
                 return values
-            found = resolve(tasks, Roots(plan.roots, plan.outputs), self._lookup, self._in_disk_cache(tasks), frozenset(lost))
+            found = resolve(tasks, plan.roots, self._lookup, self._in_disk_cache(tasks), frozenset(lost))
             plan.run, plan.hits, plan.skipped = found.run, found.hits, found.above
 
-    def _fetch(self, tasks: Tasks, task: int, digest: bytes) -> Value | None:
-        kept = self.executor.load([digest])
-        if kept is not None:
-            return kept[0]
+    def _from_disk_cache(self, tasks: Tasks, task: int, digest: bytes) -> Value | None:
         declared = tasks.declared.get(task)
         entry = self.memories.disk_cache(tasks.constants[task]).get(declared) if declared is not None else None
         return Value(digest, packed=entry.packed) if entry is not None and entry.digest == digest else None
@@ -426,6 +443,15 @@ class Engine:
         self.memories.close()
         rmtree(self._spool, ignore_errors=True)
 
+    def abandon(self) -> None:
+        """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
+
+        Leases of a process that is gone are taken over by others.
+        """
+        for worker in self.workers.values():
+            worker.kill()
+        rmtree(self._spool, ignore_errors=True)
+
     def __enter__(self) -> Engine:
         return self
 
@@ -451,5 +477,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if hasattr(type(value), "__wire__"):
-        return {"digest": digest_of(encode(value)).hex()} if hasattr(value, "write") else plain_fields(value, for_key=True)
+        packed = encode(value, key=True)
+        return {"digest": digest_of(packed).hex()} if packed.tensors else packed.fields
     return value

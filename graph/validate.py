@@ -8,7 +8,7 @@ are missing here) is told while planning.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from graph import topology
 from graph.document import Document, Node
@@ -31,7 +31,7 @@ def validate(document: Document, catalogue: Mapping[str, NodeSpec]) -> list[Prob
     return Check(document, catalogue).problems
 
 
-Types = tuple[TypeRef, ...]
+Types: TypeAlias = tuple[TypeRef, ...]
 _SUGGESTIONS: Final = 50  # difflib is slow; a file with more unknown names has another trouble
 
 
@@ -127,7 +127,8 @@ class Check:
             self.profiles[position] = Profile(interface, self._intern)
         elif node.state != "muted":
             message = f'{path} is an instance of "{node.type}", which this workflow does not define.'
-            self._note(position, "unknown_subgraph", message + self._near(node.type[1:], self.document.subgraphs))
+            known = self._near(node.type[1:], self.document.subgraphs) or " Define it under `subgraphs`, or remove the node."
+            self._note(position, "unknown_subgraph", message + known)
 
     # Telling.
 
@@ -245,6 +246,8 @@ class Check:
     def _link(self, position: int, port: str, value: dict[str, Any]) -> Link | None:
         where = f"{self.flat.ids[position]}.{port}"
         text = value["link"]
+        if (self.flat.ids[position], port) in self.flat.bad_links:
+            return None
         if len(value) != 1 or type(text) is not str or "." not in text:
             message = f'{where} got {shown(value)}; a link reads {{"link": "node.port"}}. Write it so.'
             self._note(position, "bad_link", message, port)
@@ -478,29 +481,27 @@ class Check:
             if wanted.is_generic and value is not None:
                 for element in value if isinstance(value, list) else [value]:
                     bound.setdefault(wanted.name, {}).setdefault(PLAIN_NAMES[type(element)], name)
-        chosen = {letter: self._bind(position, letter, types) for letter, types in bound.items()}
-        outputs = tuple(
-            self._intern(TypeRef(chosen.get(ref.name, ref.name), ref.is_list)) if ref.is_generic else ref for ref in profile.types
-        )
+        chosen = {letter: self._bind(position, profile, letter, types) for letter, types in bound.items()}
+        outputs = tuple(self._intern(TypeRef(chosen.get(ref.name, ref.name), ref.is_list)) for ref in profile.types)
         if mapped:
             self.mapped[position] = frozenset(mapped)
             self._check_nesting(position, outputs)
             outputs = tuple(self._intern(TypeRef(ref.name, True)) for ref in outputs)
         self.types[position] = outputs
 
-    def _bind(self, position: int, letter: str, bound: dict[str, str]) -> str:
-        if bound.keys() == {"int", "float"}:
+    def _bind(self, position: int, profile: Profile, letter: str, types: dict[str, str]) -> str:
+        if types.keys() == {"int", "float"}:
             literals = self.literals[position]
-            for name, rule in self.profiles[position].rules.items() if self.profiles[position] else ():  # type: ignore[union-attr]
-                if rule.type.name == letter and name in literals:
+            for name in literals:
+                if profile.rules[name].type.name == letter:
                     literals[name] = _as_float(literals[name])
             return "float"
-        if len(bound) > 1:
+        if len(types) > 1:
+            parts = " and ".join(f"{kind} at {port}" for kind, port in types.items())
             name = self.flat.ids[position]
-            parts = " and ".join(f"{kind} at {port}" for kind, port in bound.items())
             message = f"{name} got {parts}; these inputs take values of one type. Give all of them the same type."
-            self._note(position, "mixed_types", message, list(bound.values())[-1])
-        return next(iter(bound))
+            self._note(position, "mixed_types", message, list(types.values())[-1])
+        return next(iter(types))
 
     # Muted and bypassed nodes.
 
@@ -514,7 +515,7 @@ class Check:
         links = self.links[position]
         for port, declared in list(links.items()):
             link = links[port] = self.forward.get(declared, declared)
-            reason = self.gone.get(link.node) or self.lost.get(link)
+            reason = self.lost.get(link) or self.gone.get(link.node)
             if reason is None:
                 continue
             del links[port]
@@ -523,7 +524,8 @@ class Check:
             if port in profile.defaults:
                 self.literals[position][port] = profile.defaults[port]
             if port in profile.required and node.state is None and position not in self.gone:
-                self.skipped[name] = self.gone[position] = f"{name}.{port} has no value, because {reason}"
+                self.gone[position] = reason  # the first cause, so that a long chain does not pile up reasons
+                self.skipped[name] = f"{name}.{port} has no value, because {reason}"
             if node.state == "bypassed":
                 self.lost.setdefault(Link(position, -1), reason)
 
@@ -561,8 +563,9 @@ class Check:
         """Each named output with where its value comes from, or None and the reason."""
         for name, declared in self.outputs.items():
             link = self.forward.get(declared, declared)
-            reason = self.gone.get(link.node) or self.lost.get(link)
-            yield name, (None if reason else link), reason or ""
+            reason = self.lost.get(link) or self.gone.get(link.node)
+            skipped = self.skipped.get(self.flat.ids[link.node], reason)
+            yield name, (None if reason else link), skipped or ""
 
 
 def _takes_literal(rule: Rule) -> bool:

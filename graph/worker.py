@@ -49,7 +49,11 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cancels us
     channel = Channel(socket.socket(fileno=int(fileno)))
     module, _, name = setup.partition(":")
-    functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), Path(home))
+    try:
+        functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), Path(home))
+    except Exception as error:  # told to the parent, which names it in its own error
+        channel.send("failed", *failure_of(error))
+        return
     stores = [Store(Path(folder), int(limit)) for limit, _, folder in (entry.partition(":") for entry in folders)]
     worker = ThreadWorker(device, functions, lambda: runtime)
     cancelled: set[int] = set()
@@ -97,7 +101,7 @@ def _serve(
         request = Request(spec, live, node_id, element, Path(home), Path(output_folder), lambda: resolved)
         result: Result = worker.run(request, report)
         outputs = [to_wire(value, stores) for value in result.values]
-        channel.send("done", outputs, result.seconds, result.peak_bytes, dict(worker.resident()))
+        channel.send("done", outputs, result.seconds, result.loading, result.peak_bytes, dict(worker.resident()))
     except Cancelled:
         channel.send("cancelled")
     except Exception as error:  # everything a node raises is told to the parent as a failed task
