@@ -67,7 +67,8 @@ class Tasks:
     constants: list[dict[str, Any]] = field(default_factory=list)
     refs: list[tuple[Ref, ...]] = field(default_factory=list)
     skeleton: list[bytes] = field(default_factory=list)
-    #: None where nothing can be looked up before the inputs exist (below an effect or a disk_cache, or a random seed).
+    #: None where nothing can be looked up before the inputs exist: for a node that is not memoized (an effect,
+    #: disk_cache, cache=False) or has an undrawn seed, and for everything below one.
     structural: list[bytes | None] = field(default_factory=list)
     #: Only for `disk_cache` tasks.
     declared: dict[int, bytes] = field(default_factory=dict)
@@ -294,7 +295,7 @@ class _Expansion:
         prefix, declared_prefix = self.expander.prefixes(spec)
         holes = [(ref.port, ref.position) for ref in refs]
         skeleton = keys.skeleton_of(prefix, tokens, holes)
-        structural = self._structural(skeleton, refs) if drawn and not (spec.effect or spec.persist) else None
+        structural = self._structural(skeleton, refs) if drawn and spec.cache and not spec.persist else None
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
