@@ -163,31 +163,39 @@ def resolve(
         stored.add(digest)
         return digest
 
-    hits, ancestors = _find_hits(tasks, roots.tasks, memo, ask)
+    def here(digest: bytes) -> bool:
+        return digest not in lost and (digest in stored or bool(memo.has_values([digest])))
+
     printed = {(pending.task, pending.port) for value in roots.outputs.values() for pending in pendings(value)}
+    hits, ancestors = _find_hits(tasks, roots.tasks, printed, memo, ask, here)
     effects = [task for task in roots.tasks if tasks.spec_of(task).effect]
-    needed = _needed(
-        tasks, effects, printed, hits, lambda digest: digest not in lost and (digest in stored or bool(memo.has_values([digest])))
-    )
+    needed = _needed(tasks, effects, printed, hits, here)
     run = sorted(needed)
     live_hits = {task: digests for task, digests in hits.items() if task not in needed}
     return Resolution(run, live_hits, [task for task in ancestors if task not in needed])
 
 
 def _find_hits(
-    tasks: Tasks, roots: Sequence[int], memo: Lookup, disk_cache: Callable[[int, bytes], bytes | None]
+    tasks: Tasks,
+    roots: Sequence[int],
+    printed: Iterable[tuple[int, int]],
+    memo: Lookup,
+    disk_cache: Callable[[int, bytes], bytes | None],
+    here: Callable[[bytes], bool],
 ) -> tuple[dict[int, tuple[bytes, ...]], list[int]]:
     """Remembered tasks among the ancestors of the roots, and all ancestors in topological order.
 
-    The roots are asked first; only if one is a miss are all its ancestors asked, in one batch. What is still unknown
-    but has known inputs is then asked by content, generation by generation.
+    The roots are asked first; only if one is a miss, or its value is gone, are all its ancestors asked, in one batch.
+    What is still unknown but has known inputs is then asked by content, generation by generation.
     """
     hits: dict[int, tuple[bytes, ...]] = {}
     _ask_structural(tasks, roots, memo, hits)
     everything = _ancestors(tasks, roots)
-    if all(root in hits for root in roots):
+    gone = {task for task, port in printed if task in hits and not here(hits[task][port])}
+    open_roots = [root for root in roots if root not in hits or root in gone]
+    if not open_roots:
         return hits, everything
-    candidates = [task for task in _ancestors(tasks, [root for root in roots if root not in hits]) if task not in hits]
+    candidates = [task for task in _ancestors(tasks, open_roots) if task not in hits]
     _ask_structural(tasks, candidates, memo, hits)
     for task in candidates:
         declared = tasks.declared.get(task)
