@@ -103,6 +103,16 @@ class Split(NamedTuple):
     rest: float
 
 
+class Cells(NamedTuple):
+    x: list[float]
+    y: list[float]
+
+
+@node(title="As count", version=1, light=True)
+def as_count(ctx: Context, a: float) -> int:
+    return int(a)
+
+
 @node(title="Split", version=1)
 def split(ctx: Context, a: float) -> Split:
     note_run(ctx)
@@ -232,7 +242,7 @@ def scribble(ctx: Context, tensor: Tensor, fail: bool = False) -> int:
 
 NODES: tuple[Callable[..., Any], ...] = (
     number, count, words, numbers, make_list, switch, add, floor, total, say, show, split, draw, disk_cache, unkept, save,
-    device_add, fail_if, wait, make_tensor, tensor_sum, brighten, scribble,
+    device_add, as_count, fail_if, wait, make_tensor, tensor_sum, brighten, scribble,
 )  # fmt: skip
 
 registry = Registry.of(*NODES)
