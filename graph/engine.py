@@ -26,6 +26,7 @@ from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
 from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
 from graph.expand import Expander, Functions, Tasks
+from graph.folder import StoreUnavailable
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
@@ -74,6 +75,22 @@ class Memories:
         if folder is None:
             folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
         return folder
+
+    def damage(self) -> list[str]:
+        """What was found damaged since the last call, a sentence each."""
+        found: list[str] = []
+        store, table = self.memo.store, self.memo.table
+        while store.damaged:
+            damage = store.damaged.pop(0)
+            found.append(f"a damaged cache entry was set aside and is computed again ({damage.digest[:12]}: {damage.reason})")
+        if table.damaged:
+            table.damaged = 0
+            found.append("damaged rows of the cache were removed and are computed again")
+        for folder in self._folders.values():
+            while folder.damaged:
+                bad = folder.damaged.pop(0)
+                found.append(f"a damaged disk_cache entry is computed again ({bad.path}: {bad.reason})")
+        return found
 
     def close(self) -> None:
         """Write what is waiting and let go of the files."""
@@ -278,7 +295,10 @@ class Engine:
 
     def _in_disk_cache(self, tasks: Tasks) -> Callable[[int, bytes], bytes | None]:
         def find(task: int, key: bytes) -> bytes | None:
-            entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+            try:
+                entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+            except StoreUnavailable:  # told when the node's value cannot be written either
+                return None
             return entry.digest if entry is not None else None
 
         return find
@@ -301,9 +321,6 @@ class Engine:
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
         run = ActiveRun(plan, queue, values, output_folder, self._resolved)
         run.listener = listener
-        for damage in self.memories.memo.store.damaged:
-            run.say(f"a damaged cache entry was set aside and is computed again: {damage}")
-        self.memories.memo.store.damaged.clear()
         self.executor.start(run)
         return Handle(self, run)
 
