@@ -33,10 +33,10 @@ def _wrong(spec: NodeSpec) -> Iterator[str]:
         yield "it is light and runs on a device; planning has no device, so drop light=True or the recipe input"
     if spec.persist and (spec.light or spec.effect):
         yield "persist=True is for heavy nodes without effects; drop it"
-    generic = any(port.type.is_generic for port in spec.inputs)
+    letters = {port.type.name for port in spec.inputs if port.type.is_generic}
     for output in spec.outputs:
-        if output.type.is_generic and not generic:
-            yield f"output {output.name} is generic and no input is; use the type it has"
+        if output.type.is_generic and output.type.name not in letters:
+            yield f"output {output.name} is generic and no input has its type letter; use the type it has"
     for port in spec.inputs:
         for message in _wrong_port(port):
             yield f"input {port.name} {message}"

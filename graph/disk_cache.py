@@ -158,9 +158,9 @@ class DiskCacheFolder:
         """
         if size > self.limit_bytes:
             return False
-        with self._lock, self._locked_total() as (total, keep):
-            if total is None or total + size > self.limit_bytes:
-                total = self._evict(size)
+        with self._lock, self._locked_total() as (known, keep):
+            fits = known is not None and known + size <= self.limit_bytes
+            total = known if known is not None and fits else self._evict(size)
             if total + size > self.limit_bytes:
                 keep(total)
                 return False

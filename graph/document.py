@@ -167,12 +167,9 @@ def document_from_json(raw: Json, *, file: str | None = None) -> Document:
 
 def _json_problem(flaw: Flaw, file: str | None) -> Problem:
     where = f"{file}: " if file else ""
-    node = port = None
-    match flaw.path:
-        case ("nodes", str(node), "inputs", str(port), *_):
-            pass
-        case ("nodes", str(node), *_):
-            pass
+    in_node = len(flaw.path) > 1 and flaw.path[0] == "nodes"
+    in_port = in_node and len(flaw.path) > 3 and flaw.path[2] == "inputs"
+    node, port = str(flaw.path[1]) if in_node else None, str(flaw.path[3]) if in_port else None
     return Problem(flaw.code, f"{where}{flaw}", node, port, file)
 
 
@@ -332,7 +329,7 @@ class _Reader:
         return result
 
     def requires(self, raw: dict[str, Json]) -> Json:
-        requires = raw.get("requires")
+        requires: Json = raw.get("requires")
         if "requires" in raw and self.is_object(requires, ("requires",), "`models` and `packs`"):
             for key in ("models", "packs"):
                 if type(requires.get(key, [])) is not list:

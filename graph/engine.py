@@ -21,7 +21,7 @@ from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
 from graph.disk_cache import DiskCacheFolder
 from graph.document import document_to_json, read_document
-from graph.environment import cpu_class, environment_of, library_versions, threads_per_device
+from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
 from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
@@ -35,18 +35,22 @@ from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
 from graph.store import Store
 from graph.types import encode
+from graph.why import Reason, explain
 from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
 
 
 class Limits(NamedTuple):
-    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device."""
+    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
+
+    `device` None: four fifths of the machine's memory, shared by the devices.
+    """
 
     memo: int = 20 * 2**30
     ram: int = 2 * 2**30
     disk_cache: int = 50 * 2**30
-    device: int = 8 * 2**30
+    device: int | None = None
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -210,7 +214,7 @@ class Engine:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
-            Schedule(dict.fromkeys(devices, limits.device)),
+            Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices))),
             self.workers,
             host,
             self.memories,
@@ -267,6 +271,11 @@ class Engine:
         """The same plan with `nodes`, `seconds` and `peak_bytes` filled in, for showing."""
         describe(plan, lambda task: self._estimate(plan.tasks, task))
         return plan
+
+    def why(self, compiled: Compiled, node: str, *, seeds: Mapping[str, int] | None = None) -> list[Reason]:
+        """Why a node would run now, or not. Raises WorkflowError for an unknown node."""
+        plan = self.plan(compiled, targets=[node], seeds=seeds)
+        return explain(plan, node, self.environment, self.memories.memo)
 
     def _must_expand(self, compiled: Compiled) -> bool:
         return bool(compiled.random) or any(
@@ -441,6 +450,15 @@ class Engine:
         for worker in self.workers.values():
             worker.close()
         self.memories.close()
+        rmtree(self._spool, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
+
+        Leases of a process that is gone are taken over by others.
+        """
+        for worker in self.workers.values():
+            worker.kill()
         rmtree(self._spool, ignore_errors=True)
 
     def __enter__(self) -> Engine:

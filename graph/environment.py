@@ -39,6 +39,11 @@ def threads_per_device(devices: int) -> int:
     return max(1, (os.cpu_count() or 1) // max(1, devices))
 
 
+def host_memory_bytes() -> int:
+    """All memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def cpu_class(devices: int) -> str:
     """The device class of CPU devices: thread count changes bits, so it is part of the class."""
     return f"cpu:{cpu_isa()}:{threads_per_device(devices)}"

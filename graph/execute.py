@@ -40,6 +40,7 @@ from graph.plan import Plan, pendings, signature_of
 from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
 from graph.types import WireType
+from graph.why import last_key, parts_of
 from graph.workers import Request, Value, Worker, failure_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
@@ -135,6 +136,8 @@ class ActiveRun:
         self.changed = threading.Condition()
         self.listener: Callable[[], object] | None = None
         self._told = False
+        #: Where something of this run was called: these give memory back when it ends.
+        self.places: set[str] = set()
         self.printed = {pending.task for value in plan.outputs.values() for pending in pendings(value)}
         self.uses: dict[int, int] = {}
         for task in plan.run:
@@ -438,6 +441,9 @@ class Executor:
         if spec.place == "device":
             self.schedule.devices[place].resident = dict(worker.resident())
         self._quickest[spec.id] = result.seconds
+        run.places.add(place)
+        if result.loading:
+            self._note_loading(spec, inputs, result.loading)
         if spec.persist:
             self._persist(job, result.values[0], spec)
         if result.seconds >= GROUP_SECONDS:
@@ -448,6 +454,11 @@ class Executor:
             self._finish(job, place, result.values, "done", result.seconds)
             return
         self._remember(job, place, result.values, result.seconds)
+
+    def _note_loading(self, spec: NodeSpec, inputs: Mapping[str, Any], seconds: float) -> None:
+        """Learn how long these weights take to load."""
+        for weights in sorted(weights_of(spec, inputs)):
+            self.memory.history.record(loading_signature(weights), "load", seconds / len(weights_of(spec, inputs)))
 
     def _remember(self, job: _Job, place: str, values: tuple[Value, ...], seconds: float) -> None:
         """Write what was worth its time before `done` is told; a large value is written while the lane goes on."""
@@ -465,7 +476,7 @@ class Executor:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
         elif seconds < KEEP_SECONDS:
-            memo.commit_later(_finished(job, values, action))
+            memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
             self._commit(job, values, action)
@@ -478,7 +489,7 @@ class Executor:
 
     def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
         try:
-            self.memory.memo.commit([_finished(job, values, action)])
+            self.memory.memo.commit([_finished(job, values, action, self.environment)])
         except StoreUnavailable as error:
             job.run.say(f"nothing more is cached in this run: {error}")
 
@@ -595,7 +606,7 @@ class Executor:
         run.state = "cancelled" if run.cancelled else "failed" if "failed" in states else "done"
         self.schedule.remove(run.queue)
         self._owners.pop(id(run.queue), None)
-        self._trims.update({*self.workers, HOST})
+        self._trims.update(run.places)
         run.tell(RunEvent(run.state, run.now))
         self._ready.notify_all()
         with run.changed:
@@ -640,8 +651,14 @@ class _LaneReport:
             run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
 
 
-def _finished(job: _Job, values: Sequence[Value], action: Action) -> Finished:
-    return Finished(job.keys, action, tuple([(value.digest, value.packed()) for value in values]))
+def _finished(job: _Job, values: Sequence[Value], action: Action, environment: str) -> Finished:
+    """The row to write. It also stands under the node's own name, with the parts of its key, for `why`."""
+    run, task, tasks = job.run, job.task, job.run.tasks
+    name = last_key(tasks.compiled.document.name, tasks.id_of(task), tasks.element[task])
+    notes = parts_of(
+        tasks, task, environment, lambda above, port: run.values[above][port].digest if above in run.values else None
+    )
+    return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))
 
 
 def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
@@ -682,6 +699,22 @@ def _short(value: Any) -> str:
     return said if len(said) <= 80 else said[:77] + "..."
 
 
+def weights_of(spec: NodeSpec, inputs: Mapping[str, Any]) -> dict[str, int]:
+    """The weights that a task borrows: identity to bytes."""
+    weights: dict[str, int] = {}
+    for name in spec.borrows:
+        recipe = inputs.get(name)
+        for one in recipe if isinstance(recipe, list) else [recipe]:
+            if one is not None and hasattr(one, "weights"):
+                weights[one.weights] = int(getattr(one, "nbytes", 0))
+    return weights
+
+
+def loading_signature(weights: str) -> bytes:
+    """The name under which the seconds of loading these weights are learned."""
+    return b"load" + weights.encode()
+
+
 def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimate | None]) -> dict[int, Needs]:
     """What the device tasks need: the weights of the recipes they borrow, and their estimated seconds."""
     needs: dict[int, Needs] = {}
@@ -689,12 +722,7 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
         spec = tasks.spec_of(task)
         if spec.place != "device":
             continue
-        weights: dict[str, int] = {}
-        for name in spec.borrows:
-            recipe = tasks.constants[task].get(name)
-            for one in recipe if isinstance(recipe, list) else [recipe]:
-                if one is not None and hasattr(one, "weights"):
-                    weights[one.weights] = int(getattr(one, "nbytes", 0))
+        weights = weights_of(spec, tasks.constants[task])
         guess = estimate(task)
         needs[task] = Needs(
             "device",

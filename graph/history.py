@@ -35,11 +35,11 @@ class Estimate(NamedTuple):
 
 
 class _Past(NamedTuple):
-    count: int
+    runs: int
     samples: tuple[tuple[float, int], ...]  # oldest first
 
     def adding(self, seconds: float, peak_bytes: int) -> _Past:
-        return _Past(self.count + 1, (*self.samples, (seconds, peak_bytes))[-SAMPLES:])
+        return _Past(self.runs + 1, (*self.samples, (seconds, peak_bytes))[-SAMPLES:])
 
 
 class History:
@@ -70,7 +70,7 @@ class History:
         if past is None:
             return None
         peak = max(peak for _, peak in past.samples)
-        return Estimate(weighted_median([seconds for seconds, _ in past.samples]), peak, past.count, exact)
+        return Estimate(weighted_median([seconds for seconds, _ in past.samples]), peak, past.runs, exact)
 
     def flush(self) -> None:
         """Write down what is new; best effort."""

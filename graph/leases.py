@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from graph.database import Database
-from graph.folder import private_folder, unavailable
-from graph.folder import StoreUnavailable
+from graph.folder import StoreUnavailable, private_folder, unavailable
 from graph.owner import Owner, is_gone
 
 R = TypeVar("R")

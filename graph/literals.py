@@ -40,14 +40,13 @@ class Rule:
         self.type = type
         self.hint = port.hint
         self.is_file = isinstance(port.hint, File)
-        self.exact: type[int] | type[float] | type[str] | type[bool] | None
         self.exact, self.low, self.high = _quick(port)
 
 
 Bound: TypeAlias = Any  # an int or a float, or None where there is none; Any keeps the comparison in the hot loop plain
 
 
-def _quick(port: Port) -> tuple[Any, Bound, Bound]:
+def _quick(port: Port) -> tuple[type | None, Bound, Bound]:
     if port.type.is_list or port.type.name not in _PLAIN:
         return None, None, None
     exact = _PLAIN[port.type.name]
@@ -136,9 +135,13 @@ def _element(rule: Rule, value: Any) -> tuple[Plain, Flawed | None]:
         value = int(value)
     if type(value) is not exact:
         return None, _wrong_plain(rule, value)
-    if exact is str:
+    return _fitting(rule, value)
+
+
+def _fitting(rule: Rule, value: Any) -> tuple[Plain, Flawed | None]:
+    if rule.type.name == "text":
         return _text(rule, value)
-    return (value, None) if exact is bool else _number(rule, value)
+    return (value, None) if rule.type.name == "bool" else _number(rule, value)
 
 
 def _wrong_plain(rule: Rule, value: Any) -> Flawed:

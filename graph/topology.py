@@ -7,10 +7,7 @@ when one is asked for (it costs 0.15 s); only `order`, which every compilation n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
+from typing import Any
 
 Successors = Sequence[Sequence[int]]
 
@@ -32,24 +29,21 @@ def order(successors: Successors) -> list[int]:
 
 def ancestors(successors: Successors, nodes: Iterable[int]) -> set[int]:
     """All nodes from which one of `nodes` is reached, without the nodes themselves unless one lies above another."""
-    import networkx
-
+    networkx = _networkx()
     graph = _digraph(successors)
     return {node for start in nodes for node in networkx.ancestors(graph, start)}
 
 
 def descendants(successors: Successors, nodes: Iterable[int]) -> set[int]:
     """All nodes that are reached from one of `nodes`, without the nodes themselves unless one lies below another."""
-    import networkx
-
+    networkx = _networkx()
     graph = _digraph(successors)
     return {node for start in nodes for node in networkx.descendants(graph, start)}
 
 
 def generations(successors: Successors) -> list[list[int]]:
     """The nodes by depth: each generation depends on earlier ones only. Raises ValueError for a cycle."""
-    import networkx
-
+    networkx = _networkx()
     try:
         return [sorted(generation) for generation in networkx.topological_generations(_digraph(successors))]
     except networkx.NetworkXUnfeasible:
@@ -61,8 +55,7 @@ def longest_path(successors: Successors, seconds: Sequence[float] | None = None)
 
     Raises ValueError for a cycle.
     """
-    import networkx
-
+    networkx = _networkx()
     cost = [1.0] * len(successors) if seconds is None else seconds
     graph = _digraph(successors)
     start = len(successors)  # an extra first node, so that a node's cost can lie on its incoming edges
@@ -78,8 +71,7 @@ def longest_path(successors: Successors, seconds: Sequence[float] | None = None)
 
 def find_cycle(successors: Successors) -> list[int]:
     """The nodes of one cycle in the direction of the links, or an empty list. A short one is preferred."""
-    import networkx
-
+    networkx = _networkx()
     graph = _digraph(successors)
     parts = [part for part in networkx.strongly_connected_components(graph) if len(part) > 1]
     loops = [node for node in graph if graph.has_edge(node, node)]
@@ -93,10 +85,14 @@ def find_cycle(successors: Successors) -> list[int]:
     return cycle[first:] + cycle[:first]
 
 
-def _digraph(successors: Successors) -> DiGraph[int]:
-    import networkx
+def _networkx() -> Any:  # Any: networkx ships no types
+    import networkx  # type: ignore[import-untyped]  # imported late: see the top
 
-    graph: Any = networkx.DiGraph()  # Any: networkx has no stubs of its own
+    return networkx
+
+
+def _digraph(successors: Successors) -> Any:
+    graph = _networkx().DiGraph()
     graph.add_nodes_from(range(len(successors)))
     graph.add_edges_from((node, target) for node, targets in enumerate(successors) for target in targets)
-    return graph  # type: ignore[no-any-return]
+    return graph

@@ -160,10 +160,10 @@ def fits(source: TypeRef, target: TypeRef) -> Fit:
 
 
 def encode(value: object, *, key: bool = False) -> Packed:
-    """Take a wire value apart: plain values, lists, declared wire values and records. Raises TypeError for others.
+    """Take a wire value apart: plain values, declared wire values and records. Raises TypeError for others.
 
-    With `key`, record fields declared with `field(metadata={"key": False})` are left out: where a file lies or why
-    a lever is off does not enter keys, though it travels with the value.
+    With `key`, record fields declared with `field(metadata={"key": False})` are left out: where a file lies or why a
+    lever is off does not enter keys, though it travels with the value.
     """
     cls = type(value)
     if cls in PLAIN_NAMES or value is None:
@@ -172,27 +172,34 @@ def encode(value: object, *, key: bool = False) -> Packed:
     if declared is None:
         raise TypeError(f"a {cls.__module__}.{cls.__qualname__} cannot travel on a wire; declare it with @wire or @record")
     if dataclasses.is_dataclass(value) and not hasattr(cls, "write"):
-        return Packed(declared.name, _fields_of(value, key), {})
+        return Packed(declared.name, plain_fields(value, for_key=key), {})
     assert isinstance(value, WireValue)
     return value.write()
 
 
-def _fields_of(value: Any, key: bool) -> dict[str, Plain]:  # Any: dataclasses.fields has no narrower type for an instance
-    fields = [field for field in dataclasses.fields(value) if not key or field.metadata.get("key", True)]
-    return {field.name: _plain(getattr(value, field.name), key) for field in fields}
+def plain_fields(value: Any, *, for_key: bool) -> dict[str, Plain]:
+    """A record's fields as plain values. With `for_key`, fields declared `field(metadata={"key": False})` are left out.
+
+    Such a field says where something lies (a folder), not what it is. Any: dataclasses.fields has no narrower type.
+    """
+    return {
+        field.name: _plain(getattr(value, field.name), for_key)
+        for field in dataclasses.fields(value)
+        if not for_key or field.metadata.get("key", True)
+    }
 
 
-def _plain(value: object, key: bool) -> Plain:
+def _plain(value: object, for_key: bool) -> Plain:
     if isinstance(value, enum.Enum):
-        return _plain(value.value, key)
+        return _plain(value.value, for_key)
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(item, key) for item in value]
+        return [_plain(item, for_key) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): _plain(item, key) for name, item in value.items()}
+        return {str(key): _plain(item, for_key) for key, item in value.items()}
     if dataclasses.is_dataclass(value):
-        return _fields_of(value, key)
+        return plain_fields(value, for_key=for_key)
     raise TypeError(f"a {type(value).__qualname__} in a record cannot be written; use plain values, tuples and records")
 
 

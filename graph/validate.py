@@ -8,7 +8,7 @@ are missing here) is told while planning.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from graph import topology
 from graph.document import Document, Node
@@ -31,7 +31,7 @@ def validate(document: Document, catalogue: Mapping[str, NodeSpec]) -> list[Prob
     return Check(document, catalogue).problems
 
 
-Types = tuple[TypeRef, ...]
+Types: TypeAlias = tuple[TypeRef, ...]
 _SUGGESTIONS: Final = 50  # difflib is slow; a file with more unknown names has another trouble
 
 
@@ -461,7 +461,7 @@ class Check:
 
     def _follow_generic(self, position: int, profile: Profile) -> None:
         """One letter, one type: all ports T of a node carry the same, and so do its outputs T."""
-        bound: dict[str, str] = {}  # type name -> the first port that brought it
+        bound: dict[str, dict[str, str]] = {}  # letter -> type name -> the first port that brought it
         mapped: list[str] = []
         for name, link in self.links[position].items():
             wanted = profile.rules[name].type
@@ -472,34 +472,33 @@ class Check:
             if source is not wanted and self._fit(position, name, source, wanted) == "map":
                 mapped.append(name)
             if wanted.is_generic and not source.is_generic:
-                bound.setdefault(source.name, name)
+                bound.setdefault(wanted.name, {}).setdefault(source.name, name)
         for name, value in self.literals[position].items():
-            if profile.rules[name].type.is_generic and value is not None:
+            wanted = profile.rules[name].type
+            if wanted.is_generic and value is not None:
                 for element in value if isinstance(value, list) else [value]:
-                    bound.setdefault(PLAIN_NAMES[type(element)], name)
-        chosen = self._bind(position, bound)
-        outputs = tuple(self._intern(TypeRef(chosen, ref.is_list)) if ref.is_generic else ref for ref in profile.types)
+                    bound.setdefault(wanted.name, {}).setdefault(PLAIN_NAMES[type(element)], name)
+        chosen = {letter: self._bind(position, profile, letter, types) for letter, types in bound.items()}
+        outputs = tuple(self._intern(TypeRef(chosen.get(ref.name, ref.name), ref.is_list)) for ref in profile.types)
         if mapped:
             self.mapped[position] = frozenset(mapped)
             self._check_nesting(position, outputs)
             outputs = tuple(self._intern(TypeRef(ref.name, True)) for ref in outputs)
         self.types[position] = outputs
 
-    def _bind(self, position: int, bound: dict[str, str]) -> str:
-        if not bound:
-            return "T"
-        if bound.keys() == {"int", "float"}:
+    def _bind(self, position: int, profile: Profile, letter: str, types: dict[str, str]) -> str:
+        if types.keys() == {"int", "float"}:
             literals = self.literals[position]
-            for name, rule in self.profiles[position].rules.items() if self.profiles[position] else ():  # type: ignore[union-attr]
-                if rule.type.is_generic and name in literals:
+            for name in literals:
+                if profile.rules[name].type.name == letter:
                     literals[name] = _as_float(literals[name])
             return "float"
-        if len(bound) > 1:
+        if len(types) > 1:
+            parts = " and ".join(f"{kind} at {port}" for kind, port in types.items())
             name = self.flat.ids[position]
-            parts = " and ".join(f"{kind} at {port}" for kind, port in bound.items())
             message = f"{name} got {parts}; these inputs take values of one type. Give all of them the same type."
-            self._note(position, "mixed_types", message, list(bound.values())[-1])
-        return next(iter(bound))
+            self._note(position, "mixed_types", message, list(types.values())[-1])
+        return next(iter(types))
 
     # Muted and bypassed nodes.
 
@@ -513,7 +512,7 @@ class Check:
         links = self.links[position]
         for port, declared in list(links.items()):
             link = links[port] = self.forward.get(declared, declared)
-            reason = self.gone.get(link.node) or self.lost.get(link)
+            reason = self.lost.get(link) or self.gone.get(link.node)
             if reason is None:
                 continue
             del links[port]
@@ -560,7 +559,7 @@ class Check:
         """Each named output with where its value comes from, or None and the reason."""
         for name, declared in self.outputs.items():
             link = self.forward.get(declared, declared)
-            reason = self.gone.get(link.node) or self.lost.get(link)
+            reason = self.lost.get(link) or self.gone.get(link.node)
             yield name, (None if reason else link), reason or ""
 
 

@@ -97,7 +97,7 @@ def _serve(
         request = Request(spec, live, node_id, element, Path(home), Path(output_folder), lambda: resolved)
         result: Result = worker.run(request, report)
         outputs = [to_wire(value, stores) for value in result.values]
-        channel.send("done", outputs, result.seconds, result.peak_bytes, dict(worker.resident()))
+        channel.send("done", outputs, result.seconds, result.loading, result.peak_bytes, dict(worker.resident()))
     except Cancelled:
         channel.send("cancelled")
     except Exception as error:  # everything a node raises is told to the parent as a failed task

@@ -53,8 +53,14 @@ class Runtime(Protocol):
     def peak_bytes(self) -> int:
         """Most memory held at once during the last call, weights included, as far as the device can tell; else 0."""
 
+    def prepare(self, spec: NodeSpec) -> None:
+        """Get ready for a node of this type (imports); not counted as the node's time."""
+
+    def loading_seconds(self) -> float:
+        """Seconds of the last call that went into building model parts; not counted as the node's time either."""
+
     def trim(self) -> None:
-        """Give pooled memory back to the driver; called after each run, however it ended."""
+        """Give pooled memory back to the driver; called after each run that used this worker, however it ended."""
 
 
 class PlainRuntime:
@@ -78,6 +84,13 @@ class PlainRuntime:
     def peak_bytes(self) -> int:
         """Not measured."""
         return 0
+
+    def prepare(self, spec: NodeSpec) -> None:
+        """Nothing to import."""
+
+    def loading_seconds(self) -> float:
+        """Nothing is loaded."""
+        return 0.0
 
     def trim(self) -> None:
         """Nothing to give back."""
@@ -143,10 +156,12 @@ class Report(Protocol):
 
 
 class Result(NamedTuple):
-    """What a call gave: output values in port order, the function's own seconds, peak bytes (0: not measured)."""
+    """What a call gave: output values in port order; the function's own seconds without loading models; seconds of
+    loading; peak bytes (0: not measured)."""
 
     values: tuple[Value, ...]
     seconds: float
+    loading: float
     peak_bytes: int
 
 
@@ -164,6 +179,9 @@ class Worker(Protocol):
 
     def close(self) -> None:
         """End the worker."""
+
+    def kill(self) -> None:
+        """End the worker's process at once, if it has one."""
 
 
 class WorkerContext(Context):
@@ -234,18 +252,21 @@ class ThreadWorker:
             if hasattr(value, "version") and hasattr(value, "write")
         ]
         ctx = WorkerContext(request, self.device, report, runtime)
+        runtime.prepare(spec)
         started = self.clock()
         made = runtime.call(call, ctx, inputs)
         seconds = self.clock() - started
+        loading = runtime.loading_seconds() if spec.borrows else 0.0
+        peak = runtime.peak_bytes() if spec.borrows else 0
         for name, value, before in versions:
             if value.version != before:
                 raise RuntimeError(
                     f"{request.node_id} ({spec.id}) changed its input {name} in place; values on wires are frozen: clone it first"
                 )
         if not spec.outputs:
-            return Result((), seconds, runtime.peak_bytes())
+            return Result((), seconds, loading, peak)
         outputs = tuple(made) if len(spec.outputs) > 1 or hasattr(made, "_fields") else (made,)
-        return Result(tuple([_value(output) for output in outputs]), seconds, runtime.peak_bytes() if spec.borrows else 0)
+        return Result(tuple([_value(output) for output in outputs]), max(seconds - loading, 0.0), loading, peak)
 
     def _live(self, spec: NodeSpec, name: str, value: Any) -> Any:
         if isinstance(value, Value):
@@ -266,6 +287,9 @@ class ThreadWorker:
     def close(self) -> None:
         """See `Worker`."""
         self.trim()
+
+    def kill(self) -> None:
+        """A thread cannot be killed; it ends with the process."""
 
 
 def _value(output: Any) -> Value:
@@ -419,8 +443,8 @@ class ProcessWorker:
                 elif kind == "note":
                     report.note(rest[0])
                 elif kind == "done":
-                    self._resident = dict(rest[3])
-                    return Result(tuple(from_wire(reference, self.stores) for reference in rest[0]), rest[1], rest[2])
+                    outputs, seconds, loading, peak, self._resident = rest
+                    return Result(tuple(from_wire(reference, self.stores) for reference in outputs), seconds, loading, peak)
                 elif kind == "cancelled":
                     raise Cancelled
                 elif kind == "failed":
@@ -466,6 +490,11 @@ class ProcessWorker:
                 self._process.kill()
                 self._process.wait()
         self._process = self._channel = None
+
+    def kill(self) -> None:
+        """See `Worker`."""
+        if self._process is not None:
+            self._process.kill()
 
 
 class RemoteFailure(LatentgraphError):

@@ -56,10 +56,8 @@ def decode(
             pixels: torch.Tensor = live.decode(part, return_dict=False)[0]
             return pixels
 
-        if needs_tiles(scaled.shape[2], scaled.shape[3], tile):
-            pixels = decode_in_tiles(scaled, decoded, tile, overlap, ctx.progress)
-        else:
-            pixels = decoded(scaled)
+        tiled = needs_tiles(scaled.shape[2], scaled.shape[3], tile)
+        pixels = decode_in_tiles(scaled, decoded, tile, overlap, ctx.progress) if tiled else decoded(scaled)
         return Image(WireTensor.of(adapter.to_pixels(pixels)))
 
 

@@ -68,7 +68,7 @@ def _resolve(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.nod
     guidance = filled.get("guidance", inputs.get("guidance"))
     if guidance and "negative" in inputs and inputs["negative"] is None:
         text = f"guidance is {guidance}, but nothing is linked to negative"
-        raise Refused(f'{text}; link encode_text of an empty prompt, or set guidance to 0', port="negative", code="no_negative")
+        raise Refused(f"{text}; link encode_text of an empty prompt, or set guidance to 0", port="negative", code="no_negative")
     latents: Latents | None = inputs.get("latents")
     if latents is not None:
         check_size(latents.width, latents.height, denoiser.family, denoiser.max_side, "latents")
@@ -114,7 +114,7 @@ def denoise(
     """
     options = {"steps": steps, "guidance": guidance, "strength": strength, "step_cache": step_cache}
     known = {"denoiser": denoiser, "scheduler": scheduler, "positive": positive, "latents": latents, "negative": negative}
-    settings = options | _resolve(known | options)
+    settings = {**options, **_resolve({**known, **options})}
     cache: StepCache = settings["step_cache"] or StepCache("off")
 
     def start(full_steps: int, skipped: int) -> RunningCache | None:
@@ -145,7 +145,7 @@ def calibrate_curve(
 
     options = {"steps": steps, "guidance": guidance, "strength": None}
     known = {"denoiser": denoiser, "scheduler": scheduler, "positive": positive, "latents": latents, "negative": negative}
-    settings = options | _resolve(known | options)
+    settings = {**options, **_resolve({**known, **options})}
     measured = Calibration()
     _run(ctx, denoiser, scheduler, positive, negative, latents, seed, settings, lambda full, skipped: measured)
     branches = [(max(row) - min(row)) for row in measured.ratios]
@@ -175,8 +175,7 @@ def _run(
         [adapter.condition(text, denoiser, ctx.device) for text in positive.texts],
         [adapter.condition(text, denoiser, ctx.device) for text in negative.texts] if guided and negative else None,
     )
-    strength = 1.0 if settings["strength"] is None else settings["strength"]
-    call = loop.Call(told, latents, settings["steps"], settings["guidance"], seed, strength)
+    call = loop.Call(told, latents, settings["steps"], settings["guidance"], seed, settings["strength"])
     with ctx.borrow(denoiser) as net, ctx.borrow(scheduler) as schedule:
         return loop.run(ctx, adapter, net, schedule, call, start_cache)
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from graph.types import record
 
 if TYPE_CHECKING:
-    from diffusers import AutoencoderKL, FlowMatchEulerDiscreteScheduler
-    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -55,12 +53,11 @@ class Scheduler:
     folder: str = location()
     nbytes: int = location(0)
 
-    def build(self, device: str) -> FlowMatchEulerDiscreteScheduler:
+    def build(self, device: str) -> Any:  # Any: diffusers types its classes in part only
         """Load it on the host; `device` is ignored."""
         from nodes.families import family
 
-        scheduler: FlowMatchEulerDiscreteScheduler = family(self.family).load("scheduler", Path(self.folder), None)
-        return scheduler
+        return family(self.family).load("scheduler", Path(self.folder), None)
 
 
 @record("TextEncoder", device_recipe=True)
@@ -99,10 +96,9 @@ class Denoiser:
     max_side: int = location(2048)
     max_text: int = location(512)
 
-    def build(self, device: str) -> nn.Module:
+    def build(self, device: str) -> Any:  # Any: diffusers types its classes in part only
         """Load it onto `device`, in evaluation mode."""
-        model: nn.Module = _loaded(self, "denoiser", device)
-        return model
+        return _loaded(self, "denoiser", device)
 
 
 @record("Vae", device_recipe=True)
@@ -116,10 +112,9 @@ class Vae:
     folder: str = location()
     nbytes: int = location(0)
 
-    def build(self, device: str) -> AutoencoderKL:
+    def build(self, device: str) -> Any:  # Any: diffusers types its classes in part only
         """Load it onto `device`, in evaluation mode."""
-        model: AutoencoderKL = _loaded(self, "vae", device)
-        return model
+        return _loaded(self, "vae", device)
 
 
 def _loaded(recipe: TextEncoder | Denoiser | Vae, role: str, device: str) -> Any:  # Any: each role has its own class

@@ -60,7 +60,7 @@ class WireTensor:
         import numpy as np  # heavy: light nodes import this module
 
         whole = np.ascontiguousarray(array).reshape(array.shape)
-        data = memoryview(whole.reshape(-1).view(np.uint8)).toreadonly()
+        data = memoryview(whole.reshape(-1).view(np.uint8).data).toreadonly()
         return cls.stored(TensorBytes(_BY_NUMPY_NAME[str(array.dtype)], tuple(array.shape), data))
 
     @classmethod
@@ -123,7 +123,7 @@ class WireTensor:
         assert self._tensor is not None
         # reshape before view: a 0-dim tensor cannot be viewed as another dtype
         flat = self._tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
-        return TensorBytes(self.dtype, self.shape, memoryview(flat.numpy()).toreadonly())
+        return TensorBytes(self.dtype, self.shape, memoryview(flat.numpy().data).toreadonly())
 
     def to(self, device: str) -> WireTensor:
         """The same tensor on `device`; self if it is there."""
@@ -137,7 +137,7 @@ class WireTensor:
 
 def torch_device(device: str) -> str:
     """What torch calls a device of ours: the virtual devices `cpu:0`, `cpu:1`, ... are all "cpu"."""
-    return "cpu" if device.split(":")[0] == "cpu" else device
+    return "cpu" if device.split(":", maxsplit=1)[0] == "cpu" else device
 
 
 def _torch_of(stored: TensorBytes) -> torch.Tensor:

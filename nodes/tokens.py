@@ -37,10 +37,10 @@ def _pruned(text: EmbeddedText) -> EmbeddedText:
     count = int(kept.sum())
     if count == text.length:
         return text
-    parts = [WireTensor.of(part.torch()[kept]) for part in (text.hidden, text.ids, text.mask)]
+    hidden, ids, mask = (WireTensor.of(part.torch()[kept]) for part in (text.hidden, text.ids, text.mask))
     # Tokens that do not stand together at the start (a suffix after padding, padding on the left) would move.
     trailing = bool(kept[:count].all())
-    return EmbeddedText(*parts, None if trailing else WireTensor.of(kept.nonzero().flatten()))
+    return EmbeddedText(hidden, ids, mask, None if trailing else WireTensor.of(kept.nonzero().flatten()))
 
 
 def _padded(text: EmbeddedText, length: int) -> EmbeddedText:

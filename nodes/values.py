@@ -170,7 +170,8 @@ class Latents(_Tensors):
             return self
         if self.posterior is None:
             return type(self)(self.width, self.height, self.family, moved[0])
-        posterior = Posterior(*moved, self.posterior.shift, self.posterior.scale)
+        mean, std = moved
+        posterior = Posterior(mean, std, self.posterior.shift, self.posterior.scale)
         return type(self)(self.width, self.height, self.family, None, posterior)
 
 
@@ -200,7 +201,7 @@ class Tokens(_Tensors):
     def to(self, device: str) -> Self:
         """The same on `device`."""
         moved = _moved(self.tensors().values(), device)
-        return self if moved is None else type(self)(*moved, self.family)
+        return self if moved is None else type(self)(moved[0], moved[1], self.family)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -220,6 +221,11 @@ class EmbeddedText:
     def length(self) -> int:
         """Positions held, real or not."""
         return self.hidden.shape[0]
+
+    def to(self, device: str) -> EmbeddedText:
+        """The same on `device`."""
+        positions = None if self.positions is None else self.positions.to(device)
+        return EmbeddedText(self.hidden.to(device), self.ids.to(device), self.mask.to(device), positions)
 
 
 @wire("TextEmbedding")
@@ -262,10 +268,7 @@ class TextEmbedding(_Tensors):
         """The same on `device`."""
         if _moved(self.tensors().values(), device) is None:
             return self
-        texts = tuple(
-            EmbeddedText(*(t and t.to(device) for t in (text.hidden, text.ids, text.mask, text.positions)))  # type: ignore[arg-type]  # the order of the fields
-            for text in self.texts
-        )
+        texts = tuple(text.to(device) for text in self.texts)
         return type(self)(texts, self.length, self.family, self.prunable)
 
 

@@ -92,7 +92,9 @@ def _file_names(folder: Path, stem: str) -> tuple[str, ...]:
     if not index.is_file():
         others = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
         hint = f"; {others[0]} is a pickle, which is never loaded: convert it to safetensors" if others else ""
-        raise Refused(f"{_short(single)} is missing{hint or '; the model folder is incomplete, copy it again'}", code="missing_file")
+        raise Refused(
+            f"{_short(single)} is missing{hint or '; the model folder is incomplete, copy it again'}", code="missing_file"
+        )
     names = sorted(set(read_config(index).get("weight_map", {}).values()))
     missing = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
     if missing or not names:

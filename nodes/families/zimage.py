@@ -69,7 +69,7 @@ class ZImage:
         if role == "scheduler":
             from diffusers import FlowMatchEulerDiscreteScheduler
 
-            return FlowMatchEulerDiscreteScheduler.from_pretrained(folder, local_files_only=True)
+            return FlowMatchEulerDiscreteScheduler.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
         if role == "text_encoder":
             from transformers import Qwen3Model
 

@@ -93,7 +93,9 @@ class Pool:
         """What is resident, least recently used first."""
         with self._table:
             entries = sorted(self._entries.values(), key=lambda entry: entry.last_use)
-            return tuple(Resident(type(e.recipe).__name__, e.recipe.weights, e.nbytes, e.pins) for e in entries if e.live is not None)
+            return tuple(
+                Resident(type(e.recipe).__name__, e.recipe.weights, e.nbytes, e.pins) for e in entries if e.live is not None
+            )
 
     def trim(self) -> None:
         """Return freed memory to the driver. Workers call it after every run, however the run ended (spec H12)."""

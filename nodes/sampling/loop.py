@@ -7,6 +7,7 @@ run, random generator, scheduler, step cache, is made here for this call and dro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -71,9 +72,9 @@ def run(
             forward = _forward(family, net, cache, step)
             split = cache is not None and cache.per_branch
             predicted = family.predict(net, latents, timestep, call.text, call.guidance, forward, split).to(torch.float32)
-            expected = (latents, predicted, schedule.scheduler.sigmas[schedule.skipped + step])
+            preview = partial(encoded_preview, latents, predicted, schedule.scheduler.sigmas[schedule.skipped + step])
             latents = schedule.scheduler.step(predicted, timestep, latents, return_dict=False)[0]
-            ctx.progress(step + 1, total, lambda expected=expected: encoded_preview(*expected))
+            ctx.progress(step + 1, total, preview)
         return Denoised(latents, total, {"all": total} if cache is None else dict(cache.computed))
 
 
@@ -81,30 +82,38 @@ def _initial(family: Family, call: Call, schedule: Schedule, shape: tuple[int, .
     """Noise, or a picture with noise added. Drawn on the CPU, so that a seed gives the same noise on every device."""
     generator, place = torch.Generator("cpu").manual_seed(call.seed), torch.device(torch_device(device))
     if call.latents.is_empty:
-        return randn_tensor(shape, generator=generator, device=place, dtype=torch.float32)
+        return _drawn(shape, generator, place, torch.float32)
     # The reference works in the text's dtype here, and draws picture and noise from one generator, in this order.
     dtype = call.text.positive[0].dtype
     posterior = call.latents.posterior
     if posterior is not None:
         mean, std = (part.torch().to(place) for part in (posterior.mean, posterior.std))
-        drawn = randn_tensor(mean.shape, generator=generator, device=place, dtype=mean.dtype)
+        drawn = _drawn(tuple(mean.shape), generator, place, mean.dtype)
         picture = (mean + std * drawn - posterior.shift) * posterior.scale
     else:
         assert call.latents.samples is not None
         picture = call.latents.samples.torch().to(place, dtype)
-    noise = randn_tensor(shape, generator=generator, device=place, dtype=dtype)
+    noise = _drawn(shape, generator, place, dtype)
     noisy: torch.Tensor = schedule.scheduler.scale_noise(picture, schedule.timesteps[:1], noise)
     return noisy
 
 
+def _drawn(shape: tuple[int, ...], generator: torch.Generator, place: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    noise: torch.Tensor = randn_tensor(shape, generator=generator, device=place, dtype=dtype)
+    return noise
+
+
 def _forward(family: Family, net: Any, cache: RunningCache | None, step: int) -> Forward:  # Any: see run
-    def whole(branch: str, pictures: list[torch.Tensor], moment: torch.Tensor, captions: list[torch.Tensor]) -> list[torch.Tensor]:
+    def whole(
+        branch: str, pictures: list[torch.Tensor], moment: torch.Tensor, captions: list[torch.Tensor]
+    ) -> list[torch.Tensor]:
         outputs: list[torch.Tensor] = net(pictures, moment, captions, return_dict=False)[0]
         return outputs
 
-    def cached(branch: str, pictures: list[torch.Tensor], moment: torch.Tensor, captions: list[torch.Tensor]) -> list[torch.Tensor]:
+    def cached(
+        branch: str, pictures: list[torch.Tensor], moment: torch.Tensor, captions: list[torch.Tensor]
+    ) -> list[torch.Tensor]:
         assert cache is not None
         return cache.run(step, branch, family.open_stack(net, pictures, moment, captions))
 
     return whole if cache is None else cached
-

@@ -12,7 +12,8 @@ PREVIEW_PX: Final = 512
 
 def expected_picture(latents: torch.Tensor, predicted: torch.Tensor, sigma: torch.Tensor) -> torch.Tensor:
     """What the denoiser expects to end at, (1, C, h, w): on a straight flow x0 = x - sigma * v."""
-    return latents.float() - sigma.to(latents.device) * predicted
+    expected: torch.Tensor = latents.float() - sigma.to(latents.device) * predicted
+    return expected
 
 
 def projected(latents: torch.Tensor) -> torch.Tensor:
@@ -31,7 +32,7 @@ def projected(latents: torch.Tensor) -> torch.Tensor:
     if len(rgb) < 3:
         rgb = rgb[:1].expand(3, -1)
     low, high = rgb.amin(dim=1, keepdim=True), rgb.amax(dim=1, keepdim=True)
-    scaled = (rgb - low) / (high - low).clamp_min(1e-6)
+    scaled: torch.Tensor = (rgb - low) / (high - low).clamp_min(1e-6)
     return scaled.T.reshape(*latents.shape[2:], 3)
 
 

@@ -81,7 +81,7 @@ def generic_from_nothing(ctx: Context, value: int) -> T: ...
             file_with_default,
             "input value is a File and has a default; a file is given by the workflow, so leave the default out or make it `| None = None`",
         ),
-        (generic_from_nothing, "output value is generic and no input is; use the type it has"),
+        (generic_from_nothing, "output value is generic and no input has its type letter; use the type it has"),
     ],
 )
 def test_wrong_ports_are_refused_with_the_fix(function: Callable[..., Any], message: str) -> None:

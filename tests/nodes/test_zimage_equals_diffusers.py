@@ -10,8 +10,8 @@ from nodes.decode import decode
 from nodes.denoise import denoise
 from nodes.latents import empty_latents, encode_image
 from nodes.load import load_pipeline
-from nodes.text import encode_text, tokenize
 from nodes.tensors import WireTensor
+from nodes.text import encode_text, tokenize
 from nodes.values import Image
 
 PROMPT = "a red circle on a blue ground"
@@ -31,7 +31,8 @@ def test_text_to_image_equals_the_library(references, name, guidance):
         negative=embed(model, "blurry"), steps=4, guidance=guidance, seed=7,
     )  # fmt: skip
     image = decode(model.vae, sampled.latents)
-    call = dict(prompt=PROMPT, negative_prompt="blurry", width=80, height=64, num_inference_steps=4, guidance_scale=guidance)
+    asked = {"prompt": PROMPT, "negative_prompt": "blurry", "width": 80, "height": 64}
+    call = asked | {"num_inference_steps": 4, "guidance_scale": guidance}
     pipeline = references(name)
     latents = pipeline(**call, generator=torch.Generator().manual_seed(7), output_type="latent").images
     pixels = pipeline(**call, generator=torch.Generator().manual_seed(7), output_type="pt").images
