@@ -88,7 +88,10 @@ class Memory(Protocol):
     history: History
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to."""
+        """The folder that a `disk_cache` node with these inputs writes to. Raises StoreUnavailable."""
+
+    def damage(self) -> list[str]:
+        """What was found damaged since the last call, a sentence each."""
 
 
 class Flight:
@@ -158,11 +161,13 @@ class ActiveRun:
 
     def drain(self) -> list[Event]:
         """The events since the last call."""
-        self._told = False
         events: list[Event] = []
-        while self.events:
-            events.append(self.events.popleft())
-        return events
+        while True:
+            while self.events:
+                events.append(self.events.popleft())
+            self._told = False
+            if not self.events:  # else one came in between, and its batch was told already
+                return events
 
     def say(self, message: str) -> None:
         """A sentence about the whole run, once."""
@@ -503,8 +508,8 @@ class Executor:
         key = tasks.declared.get(job.task)
         if key is None:
             return
-        folder = self.memory.disk_cache(tasks.constants[job.task])
         try:
+            folder = self.memory.disk_cache(tasks.constants[job.task])
             folder.put(key, value.packed(), {"environment": self.environment, "code": spec.code})
         except StoreUnavailable as error:
             job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
@@ -592,6 +597,10 @@ class Executor:
         """End the run if nothing of it is open, running or being written."""
         if run.state != "running" or run.queue.open or run.executing or run.writing:
             return
+        for message in self.memory.damage():
+            run.say(message)
+        if self.memory.memo.off is not None:
+            run.say(f"nothing more is cached in this run: {self.memory.memo.off}")
         states = {result.state for result in run.results.values()}
         run.seconds = run.now
         run.state = "cancelled" if run.cancelled else "failed" if "failed" in states else "done"

@@ -28,7 +28,7 @@ import msgpack  # type: ignore[import-untyped]  # it ships no types
 from graph.blob import digest_of
 from graph.context import Context, Preview, Recipe
 from graph.errors import Cancelled, LatentgraphError
-from graph.expand import Functions, complete, widened
+from graph.expand import Functions, complete, outputs_in, widened
 from graph.spec import NodeSpec
 from graph.store import Store
 from graph.types import Packed, WireType, decode, encode
@@ -265,8 +265,7 @@ class ThreadWorker:
                 )
         if not spec.outputs:
             return Result((), seconds, loading, peak)
-        outputs = tuple(made) if len(spec.outputs) > 1 or hasattr(made, "_fields") else (made,)
-        return Result(tuple([_value(output) for output in outputs]), max(seconds - loading, 0.0), loading, peak)
+        return Result(tuple([_value(output) for output in outputs_in(spec, made)]), max(seconds - loading, 0.0), loading, peak)
 
     def _live(self, spec: NodeSpec, name: str, value: Any) -> Any:
         if isinstance(value, Value):
