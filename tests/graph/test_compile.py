@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 from graph.compile import Compiled, Link, compile_document
 from graph.document import Document, Node, read_document
 from graph.errors import WorkflowError
 from graph.types import TypeRef
+from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 CATALOGUE = catalogue()
 

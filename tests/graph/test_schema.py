@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_nodes import SHA, catalogue, link, n, workflow
 
 from graph.document import document_from_json, document_to_json
 from graph.errors import WorkflowError
 from graph.schema import node_schema, port_schema, schema_text, workflow_schema
 from graph.validate import validate
+from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 CATALOGUE = catalogue()
 VECTORS = json.loads((Path(__file__).parent / "json_vectors.json").read_text())
