@@ -154,12 +154,12 @@ class Table:
             connection.executemany(_UPSERT, ((*_checked_row(prefix + key, content), now, now) for prefix, key, content in rows))
             self._make_room(connection)
 
-    def note_uses(self, prefix: bytes, counts: Mapping[bytes, int]) -> None:
-        """Write down how often rows were used since the last time; best effort."""
+    def note_uses(self, counts: Mapping[bytes, int]) -> None:
+        """Write down how often rows (prefix + key) were used since the last time; best effort."""
         now = time.time()
         query = "UPDATE Cache SET access_time = ?, access_count = access_count + ? WHERE key = ? AND raw = 1"
         with suppress(StoreUnavailable), self._writing() as connection:
-            connection.executemany(query, [(now, count, prefix + key) for key, count in counts.items()])
+            connection.executemany(query, [(now, count, key) for key, count in counts.items()])
 
     def remove(self, prefix: bytes, keys: Iterable[bytes]) -> None:
         """Remove rows. Raises StoreUnavailable."""

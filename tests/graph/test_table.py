@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,11 +87,9 @@ def test_a_planted_pickle_never_runs(table: Table, tmp_path: Path, column: str) 
         plant(table, "UPDATE Cache SET raw = 0, key = ?", evil)
     for victim in (table, Table(table.folder, 1 << 20)):
         assert victim.read(b"a", [b"k", evil[1:]]) == {}
-    for act in (lambda: table._cache.get(b"ak"), lambda: list(table._cache), lambda: table._cache.peekitem()):
-        try:
+    for act in (lambda: table._cache.get(b"ak"), lambda: list(table._cache), table._cache.peekitem):
+        with suppress(ValueError, TypeError, KeyError):
             act()
-        except (ValueError, TypeError, KeyError):
-            pass
     assert not canary.exists()
     pickle.loads(evil)
     assert canary.exists(), "the canary itself works"
@@ -200,7 +199,7 @@ def test_a_file_that_is_no_database_is_begun_anew(table: Table, damage: bytes | 
 def test_the_least_used_rows_go_when_there_is_no_room(tmp_path: Path) -> None:
     table = Table(tmp_path / "memo", 1 << 20)
     table.write([(b"a", b"often", bytes(1000)), (b"a", b"once", bytes(1000))])
-    table.note_uses(b"a", {b"often": 5})
+    table.note_uses({b"aoften": 5})
     largest = 0
     for i in range(60):
         table.write((b"a", b"%d.%d" % (i, j), bytes(1000)) for j in range(50))
