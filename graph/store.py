@@ -27,13 +27,11 @@ from typing import NamedTuple
 
 from graph.blob import Buffer, Damaged, hash_of, image_of, read_image, suffix_of
 from graph.database import Database
-from graph.folder import StoreUnavailable, map_file, private_folder, unavailable, write_all
+from graph.folder import LOW_WATER, StoreUnavailable, map_file, private_folder, unavailable, write_all
 from graph.owner import Owner, is_gone
 from graph.types import Packed
 
 SUFFIXES = (".safetensors", ".msgpack")
-#: Eviction goes on to this part of the limit, so that it does not come back with every put.
-LOW_WATER = 0.9
 #: From here on the digest is worth a second thread.
 _THREAD_FROM = 1 << 20
 #: No write takes this long: of a process that cannot be seen (another container's) the file is taken to be left over.
