@@ -529,9 +529,7 @@ class Executor:
         except StoreUnavailable as error:
             job.run.say(f"nothing more is cached in this run: {error}")
 
-    def _write_large(
-        self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]
-    ) -> None:
+    def _write_large(self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]) -> None:
         try:
             self._commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk

@@ -77,7 +77,9 @@ def test_an_output_is_never_replaced(tmp_path):
     assert (tmp_path / "b.json").read_text() == "someone else's"
 
 
-@pytest.mark.parametrize(("name", "suffix"), [("../a", ".png"), ("", ".png"), ("a" * 129, ".png"), ("a", ".json"), ("a", "/x"), ("a\n", ".png")])
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("../a", ".png"), ("", ".png"), ("a" * 129, ".png"), ("a", ".json"), ("a", "/x"), ("a\n", ".png")]
+)
 def test_unfit_names_are_refused(tmp_path, name, suffix):
     with pytest.raises(ValueError, match="cannot be published"):
         publish(tmp_path, name, suffix, b"", {})

@@ -75,7 +75,9 @@ def test_guidance_without_a_negative_text_is_refused(tiny):
 
 
 def test_strength_without_a_picture_is_refused(tiny):
-    with pytest.raises(Refused, match="strength is 0.5, but the latents are empty: there is no picture to keep. Link encode_image"):
+    with pytest.raises(
+        Refused, match="strength is 0.5, but the latents are empty: there is no picture to keep. Link encode_image"
+    ):
         resolve({"denoiser": tiny.denoiser, "latents": Latents(64, 64), "strength": 0.5})
 
 

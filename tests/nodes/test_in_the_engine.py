@@ -49,7 +49,9 @@ def workflow(**changes):
     }  # fmt: skip
     for id, inputs in changes.items():
         nodes[id]["inputs"] |= inputs
-    return json.dumps({"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes, "outputs": {"file": {"from": "save.file"}}})
+    return json.dumps(
+        {"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes, "outputs": {"file": {"from": "save.file"}}}
+    )
 
 
 @pytest.fixture
@@ -107,7 +109,9 @@ def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
 
 @pytest.mark.slow
 def test_a_grid_of_prompts_and_seeds_becomes_one_picture(engine, tmp_path):
-    document = json.loads(workflow(sample={"steps": 1, "guidance": 0.0, "seed": link("grid.y"), "positive": link("text.embedding")}))
+    document = json.loads(
+        workflow(sample={"steps": 1, "guidance": 0.0, "seed": link("grid.y"), "positive": link("text.embedding")})
+    )
     nodes = document["nodes"]
     nodes["prompts"] = {"type": "texts", "inputs": {"lines": "one\ntwo"}}
     nodes["seeds"] = {"type": "seeds", "inputs": {"first": 1, "count": 2}}

@@ -187,7 +187,9 @@ def test_a_wrong_folder_is_refused_from_headers_alone(folder, spoil, monkeypatch
     assert str(folder.parent) not in str(refusal.value)
 
 
-@pytest.mark.parametrize("file", ["tokenizer/tokenizer_config.json", "scheduler/scheduler_config.json", "vae/config.json", WEIGHTS])
+@pytest.mark.parametrize(
+    "file", ["tokenizer/tokenizer_config.json", "scheduler/scheduler_config.json", "vae/config.json", WEIGHTS]
+)
 def test_a_missing_file_is_refused_by_name(folder, file):
     (folder / file).unlink()
     with pytest.raises(Refused, match=f"{file} is missing; the model folder is incomplete, copy it again"):

@@ -37,7 +37,16 @@ def test_math_runs_in_the_run():
 
 @pytest.mark.parametrize(
     ("operation", "result"),
-    [("add", 9), ("subtract", 5), ("multiply", 14), ("divide", 3.5), ("power", 49), ("minimum", 2), ("maximum", 7), ("modulo", 1)],
+    [
+        ("add", 9),
+        ("subtract", 5),
+        ("multiply", 14),
+        ("divide", 3.5),
+        ("power", 49),
+        ("minimum", 2),
+        ("maximum", 7),
+        ("modulo", 1),
+    ],
 )
 def test_math_does_what_it_says(operation, result):
     assert math(operation, 7.0, 2.0) == result

@@ -9,7 +9,8 @@ import torch
 
 from graph.errors import Cancelled, Refused
 from graph.node import declaration_of
-from nodes import decode as decode_module, tiling
+from nodes import decode as decode_module
+from nodes import tiling
 from nodes.decode import decode
 from nodes.tensors import WireTensor
 from nodes.tiling import decode_in_tiles, needs_tiles, spans
