@@ -74,7 +74,7 @@ assert image.to("cpu") is image and image.version == 0
 sheet = image_grid([resize_image(image, width=48), image])
 ctx = Context()
 ctx.output_folder = Path(sys.argv[1])
-print(DeviceRuntime("host").call(declaration_of(save_image).call, ctx, {"image": sheet, "name": "grid"}))
+print(DeviceRuntime("host", 1).call(declaration_of(save_image).call, ctx, {"image": sheet, "name": "grid"}))
 assert "torch" not in sys.modules
 """
     name = run(code, tmp_path).strip()
