@@ -138,6 +138,28 @@ def test_a_computed_guidance_is_not_replaced_by_the_models_advice(run):
 
 
 @pytest.mark.slow
+@pytest.mark.spec("C20", "C23")
+def test_a_curve_measured_in_a_run_is_used_in_it_and_remembered(engine, tmp_path):
+    document = json.loads(workflow(sample={"steps": 6, "step_cache": link("cache.step_cache")}))
+    shared = document["nodes"]["sample"]["inputs"]
+    ports = ("denoiser", "scheduler", "positive", "negative", "latents", "steps", "guidance", "seed")
+    document["nodes"]["curve"] = {"type": "calibrate_curve", "inputs": {port: shared[port] for port in ports}}
+    document["nodes"]["cache"] = {
+        "type": "mag_cache",
+        "inputs": {"curve": link("curve.curve"), "preset": "fast", "threshold": 1.0},
+    }
+    document["outputs"]["computed"] = {"from": "sample.steps_computed"}
+    results = [engine.run(engine.load(json.dumps(document)), output_folder=tmp_path / "out") for _ in range(2)]
+    assert [result.state for result in results] == ["done", "done"]
+    assert 1 < results[0].outputs["computed"] < 6
+    assert results[1].outputs["computed"] == results[0].outputs["computed"]
+    states = {node.id: node.state for node in results[1].nodes}
+    assert (states["curve"], states["sample"]) == ("cached", "cached")
+    (note,) = {node.note for node in results[0].nodes if node.id == "sample"}
+    assert note == f"both: {results[0].outputs['computed']} of 6 steps computed."
+
+
+@pytest.mark.slow
 def test_a_grid_of_prompts_and_seeds_becomes_one_picture(engine, tmp_path):
     document = json.loads(
         workflow(sample={"steps": 1, "guidance": 0.0, "seed": link("grid.y"), "positive": link("text.embedding")})
