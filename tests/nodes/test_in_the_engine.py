@@ -54,9 +54,14 @@ def workflow(**changes):
     )
 
 
+def one_thread(device, threads):
+    """Two torch threads on a busy machine wait for each other; one is as good for models this small."""
+    return DeviceRuntime(device, 1)
+
+
 @pytest.fixture
 def engine(tmp_path):
-    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=DeviceRuntime) as engine:
+    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=one_thread) as engine:
         yield engine
 
 
@@ -111,7 +116,7 @@ def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
 @pytest.mark.spec("A3", "A13")
 def test_an_embedding_kept_on_disk_gives_the_same_bits_in_another_engine(run, tmp_path, references):
     run(workflow(sample={"steps": 1}))
-    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=DeviceRuntime) as other:
+    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=one_thread) as other:
         result = other.run(other.load(workflow()), output_folder=tmp_path / "out")
     states = {node.id: node.state for node in result.nodes}
     assert (states["kept"], states["no_text"], states["sample"]) == ("cached", "cached", "done")
