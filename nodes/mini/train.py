@@ -1,7 +1,7 @@
 """Trains mini from nothing: `python -m nodes.mini.train WORK` writes a diffusers pipeline folder to WORK/export.
 
-Stages, each resumed from its checkpoint in WORK: the tokenizer, the autoencoder, the text encoder with the transformer,
-and the decoder once more on the latents it will be given. One thread of a CPU is enough (CARD.md has the times).
+Stages, each resumed from its checkpoint in WORK: the tokenizer, the autoencoder, its decoder alone on the latents that
+are then fixed, and the text encoder with the transformer. One core of a CPU is enough (CARD.md has the times).
 """
 
 from __future__ import annotations
@@ -166,6 +166,22 @@ def encode_drawings(vae: AutoencoderKL) -> Drawings:
     return Drawings(pictures, (latents - shift) * scale)
 
 
+def train_decoder(vae: AutoencoderKL, drawings: Drawings, work: Path) -> None:
+    """Finishes the decoder alone, on fixed latents with a little noise, so that it forgives errors of sampling."""
+    vae.encoder.requires_grad_(False)
+
+    def loss(step: int) -> Tensor:
+        rng, generator = np.random.default_rng((SEED, step)), torch.Generator().manual_seed(step)
+        rows = torch.from_numpy(rng.integers(len(drawings.latents), size=DECODER_PLAN.batch))
+        true, clean = drawings.pictures[rows].float() / 127.5 - 1, drawings.latents[rows]
+        noisy = clean + LATENT_ERROR * torch.randn(clean.shape, generator=generator)
+        with torch.autocast("cpu", torch.bfloat16):
+            made = vae.decode(noisy / vae.config["scaling_factor"] + vae.config["shift_factor"]).sample
+        return picture_loss(made.float(), true)
+
+    fit(vae, loss, DECODER_PLAN, work / "decoder.pt", lambda _module, _step: None)
+
+
 class Denoiser(nn.Module):
     """The text encoder and the transformer as one module, called as the pipeline calls them."""
 
@@ -224,22 +240,6 @@ def _shifted(sigmas: Tensor) -> Tensor:
     return models.SHIFT * sigmas / (1 + (models.SHIFT - 1) * sigmas)
 
 
-def train_decoder(vae: AutoencoderKL, drawings: Drawings, work: Path) -> None:
-    """Finishes the decoder alone, on fixed latents with a little noise, so that it forgives errors of sampling."""
-    vae.encoder.requires_grad_(False)
-
-    def loss(step: int) -> Tensor:
-        rng, generator = np.random.default_rng((SEED, step)), torch.Generator().manual_seed(step)
-        rows = torch.from_numpy(rng.integers(len(drawings.latents), size=DECODER_PLAN.batch))
-        true, clean = drawings.pictures[rows].float() / 127.5 - 1, drawings.latents[rows]
-        noisy = clean + LATENT_ERROR * torch.randn(clean.shape, generator=generator)
-        with torch.autocast("cpu", torch.bfloat16):
-            made = vae.decode(noisy / vae.config["scaling_factor"] + vae.config["shift_factor"]).sample
-        return picture_loss(made.float(), true)
-
-    fit(vae, loss, DECODER_PLAN, work / "decoder.pt", lambda _module, _step: None)
-
-
 def assemble(denoiser: Denoiser, vae: AutoencoderKL) -> ZImagePipeline:
     """The stock pipeline around these weights, silent."""
     pipeline = ZImagePipeline(
@@ -273,8 +273,8 @@ def main() -> None:
     vae, denoiser = models.build_vae(), Denoiser(train_tokenizer(SEED))
     train_vae(vae, work)
     drawings = encode_drawings(vae)
-    train_denoiser(denoiser, drawings.latents, vae, work)
     train_decoder(vae, drawings, work)
+    train_denoiser(denoiser, drawings.latents, vae, work)
     export(assemble(denoiser, vae), work / "export")
 
 

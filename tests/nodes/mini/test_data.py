@@ -21,7 +21,7 @@ def test_the_same_seed_draws_the_same_picture() -> None:
 
 def test_a_drawing_is_a_64_pixel_rgb_picture() -> None:
     picture = draw(RED_CIRCLE, np.random.default_rng(0))
-    assert (picture.shape, picture.dtype) == ((64, 64, 3), np.uint8)
+    assert picture.shape == (64, 64, 3) and picture.dtype == np.uint8
 
 
 def test_coverage_of_a_circle_is_its_area() -> None:
