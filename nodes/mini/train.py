@@ -35,15 +35,17 @@ class Plan(NamedTuple):
     """How long and how fast one stage is trained."""
 
     steps: int
+    decay_steps: int
+    """The last steps, over which the learning rate falls; before them it is flat, so `steps` can still be changed."""
     batch: int
     peak_rate: float
     averaging: float
     """Decay of the moving average of the weights that is kept at the end; 0 keeps the last ones."""
 
 
-VAE_PLAN: Final = Plan(steps=4000, batch=16, peak_rate=1.5e-3, averaging=0.0)
-DENOISER_PLAN: Final = Plan(steps=12000, batch=32, peak_rate=1.5e-3, averaging=0.999)
-DECODER_PLAN: Final = Plan(steps=2500, batch=16, peak_rate=5e-4, averaging=0.99)
+VAE_PLAN: Final = Plan(steps=4000, decay_steps=4000, batch=16, peak_rate=1.5e-3, averaging=0.0)
+DENOISER_PLAN: Final = Plan(steps=7000, decay_steps=2000, batch=32, peak_rate=1.5e-3, averaging=0.999)
+DECODER_PLAN: Final = Plan(steps=2500, decay_steps=2500, batch=16, peak_rate=1e-3, averaging=0.99)
 
 WARMUP_STEPS: Final = 100
 SAVE_EVERY: Final = 500
@@ -88,8 +90,9 @@ def _share(plan: Plan, count: int) -> float:
 
 
 def _rate(plan: Plan, step: int) -> float:
-    """Linear warm-up, then a cosine down to a fiftieth of the peak."""
-    cosine = 0.5 * (1 + math.cos(math.pi * step / plan.steps))
+    """Linear warm-up, flat, and at the end half a cosine down to a fiftieth of the peak."""
+    fallen = max(0.0, 1 - (plan.steps - step) / plan.decay_steps)
+    cosine = 0.5 * (1 + math.cos(math.pi * fallen))
     return plan.peak_rate * min(1.0, (step + 1) / WARMUP_STEPS) * (0.02 + 0.98 * cosine)
 
 
