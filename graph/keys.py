@@ -8,15 +8,14 @@ versions only. Positions, titles, colours and the places of files never enter.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
+from graph.blob import digest_of
 from graph.canonical import canonical
 from graph.spec import NodeSpec
-from graph.store import digest_of
-from graph.types import Plain, encode, plain_fields
+from graph.types import encode
 
 #: Raised whenever the meaning of a key changes: old entries are then never found.
 FORMAT = b"latentgraph key 1\0"
@@ -41,10 +40,10 @@ def token(value: Any) -> bytes:
         return b"l" + len(value).to_bytes(4, "big") + b"".join(map(token, value))
     if isinstance(value, dict):
         return b"p" + canonical(value)
-    if dataclasses.is_dataclass(value) and not hasattr(value, "write"):
-        fields: dict[str, Plain] = plain_fields(value, for_key=True)
-        return b"r" + canonical([type(value).__wire__.name, fields])  # type: ignore[attr-defined]  # every record has one
-    return b"d" + digest_of(encode(value))
+    packed = encode(value, key=True)
+    if not packed.tensors:
+        return b"r" + canonical([packed.type, packed.fields])
+    return b"d" + digest_of(packed)
 
 
 def skeleton_of(prefix: bytes, constants: Iterable[tuple[str, bytes]], holes: Sequence[tuple[str, int | None]]) -> bytes:

@@ -110,6 +110,10 @@ class Memo:
         self._count(_ACTION, found)
         return found
 
+    def known(self, key: bytes) -> Action | None:
+        """The action that this process knows for a key; the disk is not asked (7 us)."""
+        return self._actions.get(key)
+
     def remember(self, keys: Sequence[bytes], action: Action) -> None:
         """Know an action in this process only."""
         self._remember((key, action) for key in keys)
@@ -146,14 +150,20 @@ class Memo:
 
     def get_value(self, digest: bytes) -> Packed | None:
         """The value of a digest, read-only; None if it is not here or damaged."""
-        pinned = self._pinned.get(digest)
-        if pinned is not None:
-            return pinned[0]
-        content = self.table.read(_VALUE, (digest,)).get(digest)
-        if content is None:
-            return self.store.get(digest)
-        self._count(_VALUE, (digest,))
-        return _small_value(digest, content)
+        return self.get_values((digest,)).get(digest)
+
+    def get_values(self, digests: Sequence[bytes]) -> dict[bytes, Packed]:
+        """Those of `digests` that are here and whole; small ones are read in batches."""
+        found = {digest: pinned[0] for digest in digests if (pinned := self._pinned.get(digest)) is not None}
+        wanted = [digest for digest in dict.fromkeys(digests) if digest not in found]
+        rows = self.table.read(_VALUE, wanted)
+        self._count(_VALUE, rows)
+        for digest in wanted:
+            content = rows.get(digest)
+            packed = self.store.get(digest) if content is None else _small_value(digest, content)
+            if packed is not None:
+                found[digest] = packed
+        return found
 
     def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
         """Those of `digests` that are here, small or large; whether they are whole shows in `get_value`."""

@@ -187,7 +187,7 @@ def _without_none(where: str, name: str, hint: Any) -> tuple[Any, bool]:
 def _type_ref(where: str, name: str, hint: Any) -> tuple[TypeRef, Choice | None]:
     hint, _ = _split(hint)
     if isinstance(hint, TypeVar):
-        return TypeRef("T"), None
+        return TypeRef(hint.__name__), None
     origin = get_origin(hint)
     if origin is Literal:
         options = get_args(hint)
@@ -205,8 +205,14 @@ def _type_ref(where: str, name: str, hint: Any) -> tuple[TypeRef, Choice | None]
     return TypeRef(declared.name), None
 
 
+def _generic_class(returned: Any) -> Any:
+    """`Grid` of `Grid[T, U]`: a generic NamedTuple's fields say which letter is where."""
+    origin = get_origin(returned)
+    return origin if hasattr(origin, "_fields") else returned
+
+
 def _output_hints(hints: dict[str, Any]) -> list[Any]:
-    returned = hints.get("return", type(None))
+    returned = _generic_class(hints.get("return", type(None)))
     if isinstance(returned, type) and issubclass(returned, tuple) and hasattr(returned, "_fields"):
         return list(typing.get_type_hints(returned, include_extras=True).values())
     return [] if returned is type(None) else [returned]
@@ -215,7 +221,7 @@ def _output_hints(hints: dict[str, Any]) -> list[Any]:
 def _outputs(where: str, hints: dict[str, Any], effect: bool, output: str | None) -> tuple[Output, ...]:
     if "return" not in hints:
         raise DeclarationError(f"{where} has no return annotation; write what it gives, or None for an effect")
-    returned = hints["return"]
+    returned = _generic_class(hints["return"])
     if returned is type(None):
         if not effect:
             raise DeclarationError(f"{where} gives nothing; return a value, or declare effect=True")

@@ -128,8 +128,8 @@ class TypeRef(NamedTuple):
 
     @property
     def is_generic(self) -> bool:
-        """Whether this is the one generic form, a type letter."""
-        return self.name == "T"
+        """Whether this is the generic form: a single capital letter, one per type variable of the signature."""
+        return len(self.name) == 1 and self.name.isupper()
 
     @classmethod
     def parse(cls, text: str) -> TypeRef:
@@ -159,8 +159,12 @@ def fits(source: TypeRef, target: TypeRef) -> Fit:
     return "map" if source.is_list else "no"
 
 
-def encode(value: object) -> Packed:
-    """Take a wire value apart: plain values, lists, declared wire values and records. Raises TypeError for others."""
+def encode(value: object, *, key: bool = False) -> Packed:
+    """Take a wire value apart: plain values, declared wire values and records. Raises TypeError for others.
+
+    With `key`, record fields declared with `field(metadata={"key": False})` are left out: where a file lies or why a
+    lever is off does not enter keys, though it travels with the value.
+    """
     cls = type(value)
     if cls in PLAIN_NAMES or value is None:
         return Packed(PLAIN_NAMES.get(cls, "none"), {"value": typing.cast(Plain, value)}, {})
@@ -168,7 +172,7 @@ def encode(value: object) -> Packed:
     if declared is None:
         raise TypeError(f"a {cls.__module__}.{cls.__qualname__} cannot travel on a wire; declare it with @wire or @record")
     if dataclasses.is_dataclass(value) and not hasattr(cls, "write"):
-        return Packed(declared.name, plain_fields(value), {})
+        return Packed(declared.name, plain_fields(value, for_key=key), {})
     assert isinstance(value, WireValue)
     return value.write()
 
@@ -185,9 +189,9 @@ def plain_fields(value: Any, *, for_key: bool = False) -> dict[str, Plain]:
     }
 
 
-def _plain(value: object, for_key: bool = False) -> Plain:
+def _plain(value: object, for_key: bool) -> Plain:
     if isinstance(value, enum.Enum):
-        return _plain(value.value)
+        return _plain(value.value, for_key)
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, (list, tuple)):

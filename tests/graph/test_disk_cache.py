@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from packed_values import same, tensors, text
+from tests.graph.packed_values import same, tensors, text
 from safetensors import safe_open
 
 from graph.blob import digest_of

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from packed_values import same, tensors, text
+from tests.graph.packed_values import same, tensors, text
 
 from graph.blob import digest_of
 from graph.folder import StoreUnavailable

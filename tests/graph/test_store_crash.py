@@ -21,7 +21,7 @@ LIMIT = 3_000_000
 WRITER = """
 import sys, os, signal, pathlib, random, threading
 sys.path.insert(0, "tests/graph")
-from packed_values import tensors, text
+from tests.graph.packed_values import tensors, text
 from graph.blob import digest_of
 from graph.memo import Action, Finished, Memo
 from graph.disk_cache import DiskCacheFolder

@@ -1,0 +1,482 @@
+"""The engine's face: load a document, plan it, start it, ask why. Used by the command line and by the server alike."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+from graph.blob import digest_of
+from graph.compile import Compiled, compile_document
+from graph.disk_cache import DiskCacheFolder
+from graph.document import document_to_json, read_document
+from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
+from graph.errors import Problem, WorkflowError, nearest
+from graph.events import Event
+from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
+from graph.expand import Expander, Functions, Tasks
+from graph.history import Estimate, History
+from graph.leases import Leases
+from graph.memo import Memo
+from graph.plan import Plan, describe, resolve, roots_of, signature_of
+from graph.schedule import Schedule
+from graph.spec import MAX_SEED, NodeSpec
+from graph.store import Store
+from graph.types import encode
+from graph.why import Reason, explain
+from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
+
+WorkerKind = Literal["auto", "thread", "process"]
+
+
+#: What starting a worker process is assumed to take (importing the model libraries: measured 4 to 6 s).
+PROCESS_START_SECONDS: Final = 5.0
+
+
+class Limits(NamedTuple):
+    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
+
+    `device` None: four fifths of the machine's memory, shared by the devices.
+    """
+
+    memo: int = 20 * 2**30
+    ram: int = 2 * 2**30
+    disk_cache: int = 50 * 2**30
+    device: int | None = None
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+class Library(Functions, Protocol):
+    """A registry: functions, wire types and specs by id."""
+
+    specs: Mapping[str, NodeSpec]
+
+
+class Memories:
+    """Everything that outlives a run, under one home folder."""
+
+    def __init__(self, home: Path, limits: Limits) -> None:
+        self.home, self._limits = home, limits
+        self.memo = Memo(home / "memo", limits.memo, limits.ram)
+        self.leases = Leases(home / "memo")
+        self.history = History(self.memo.table)
+        self._folders: dict[Path, DiskCacheFolder] = {}
+
+    def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
+        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache."""
+        path = self.home / "disk_cache" / str(constants.get("folder") or "default")
+        folder = self._folders.get(path)
+        if folder is None:
+            folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
+        return folder
+
+    def close(self) -> None:
+        """Write what is waiting and let go of the files."""
+        self.history.flush()
+        self.memo.close()
+        self.leases.close()
+
+
+class Remembered:
+    """What planning asks: actions of the memo, values in RAM or on disk."""
+
+    def __init__(self, memo: Memo) -> None:
+        self._memo = memo
+        self.find = memo.find
+
+    def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Those that are here."""
+        live = {digest for digest in digests if self._memo.values.get(digest) is not None}
+        return (
+            live | self._memo.has_values([digest for digest in digests if digest not in live])
+            if len(live) < len(digests)
+            else live
+        )
+
+
+class Handle:
+    """A started run."""
+
+    def __init__(self, engine: Engine, run: ActiveRun) -> None:
+        self._engine, self._run = engine, run
+
+    @property
+    def state(self) -> str:
+        """The run's state now."""
+        return self._run.state
+
+    def cancel(self) -> None:
+        """End the run: nothing new starts, what runs stops at its next step."""
+        self._engine.executor.cancel(self._run)
+
+    def watch_previews(self, wanted: bool = True) -> None:
+        """Whether previews are made."""
+        self._run.wants_previews = wanted
+
+    def wait(self, timeout: float | None = None, on_events: Callable[[list[Event]], None] | None = None) -> RunResult | None:
+        """Wait for the end, handing events to `on_events` in this thread; None if `timeout` seconds passed first."""
+        run = self._run
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with run.changed:
+                while not run.events and run.state == "running":
+                    left = None if until is None else until - time.monotonic()
+                    if left is not None and left <= 0:
+                        return None
+                    run.changed.wait(left if left is not None else 3600.0)
+            ended = run.state != "running"
+            events = run.drain()
+            if on_events is not None and events:
+                on_events(events)
+            if ended and not run.events:
+                return self._engine.result_of(run)
+
+    async def stream(self) -> AsyncIterator[list[Event]]:
+        """Batches of events until the run ends; the loop is told at most once per batch."""
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+        self._run.listener = partial(loop.call_soon_threadsafe, arrived.set)
+        while True:
+            ended = self._run.state != "running"
+            events = self._run.drain()
+            if events:
+                yield events
+            elif ended:
+                return
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(arrived.wait(), 0.5)
+                arrived.clear()
+
+    def result(self) -> RunResult:
+        """The result of a run that has ended."""
+        return self._engine.result_of(self._run)
+
+
+class _Loaded(NamedTuple):
+    compiled: Compiled
+    plans: dict[Any, Tasks]
+
+
+class Engine:
+    """Plans and runs workflows on a set of devices, remembering results under `home`.
+
+    `runtime` makes a worker's runtime (how functions are called, the model pool) for a device name and a thread count;
+    `setup` is the same for worker processes, as "module:function" (see `graph.worker`). `workers`: "thread" runs
+    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more.
+    """
+
+    def __init__(
+        self, library: Library, home: Path, *, devices: Sequence[str] = ("cpu",), workers: WorkerKind = "auto",
+        runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
+        device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
+    ) -> None:  # fmt: skip
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.library, self.home, self.devices = library, home, tuple(devices)
+        self.memories = Memories(home, limits)
+        threads = threads_per_device(len(devices))
+        self.environment = environment_of(device_class or cpu_class(len(devices)))
+        self.expander = Expander(library, home, self.environment)
+        (home / "spool").mkdir(exist_ok=True)
+        self._spool = Path(tempfile.mkdtemp(prefix="run-", dir=home / "spool"))
+        kind = ("process" if len(devices) > 1 else "thread") if workers == "auto" else workers
+        self.workers: dict[str, Worker] = {}
+        for device in devices:
+            if kind == "process" and setup is not None:
+                stores = [self.memories.memo.store, Store(self._spool, limits.memo)]
+                self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
+            else:
+                self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
+        if kind == "process":
+            for name in devices:
+                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
+        host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
+        self.executor = Executor(
+            schedule,
+            self.workers,
+            host,
+            self.memories,
+            self.environment,
+            home,
+            host_lanes=host_lanes,
+        )
+        self._lookup = Remembered(self.memories.memo)
+        self._loaded: OrderedDict[bytes, _Loaded] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # ---- documents ----
+
+    def load(self, text: str | bytes, *, file: str | None = None) -> Compiled:
+        """Read, validate and compile a document; the same bytes again cost one hash. Raises WorkflowError."""
+        content = text.encode() if isinstance(text, str) else text
+        digest = sha256(content).digest()
+        with self._lock:
+            known = self._loaded.get(digest)
+            if known is not None:
+                self._loaded.move_to_end(digest)
+                return known.compiled
+        compiled = compile_document(read_document(content, file=file), self.library.specs, file=file)
+        with self._lock:
+            self._loaded[digest] = _Loaded(compiled, {})
+            while len(self._loaded) > 8:
+                self._loaded.popitem(last=False)
+        return compiled
+
+    def draw_seeds(self, compiled: Compiled) -> dict[str, int]:
+        """Draw the random seeds of a document, 53 bits each; ports under one named input share a draw. By "node.port"."""
+        drawn: dict[str, int] = {}
+        shared: dict[str, int] = {}
+        for node, port, name in compiled.random:
+            seed = secrets.randbelow(MAX_SEED + 1)
+            drawn[f"{compiled.ids[node]}.{port}"] = seed if name is None else shared.setdefault(name, seed)
+        return drawn
+
+    # ---- planning ----
+
+    def plan(self, compiled: Compiled, *, targets: Sequence[str] | None = None, seeds: Mapping[str, int] | None = None) -> Plan:
+        """What a run would do. Without `seeds` random seeds stay undrawn and their nodes are said to run.
+
+        Evaluates light nodes and reads file headers; runs nothing. Raises WorkflowError with all problems.
+        """
+        given = self._seeds(compiled, seeds or {})
+        tasks = self.expander.expand(compiled, given) if self._must_expand(compiled) else self._kept(compiled)
+        roots = tasks.roots.get(None) if targets is None else None
+        if roots is None:
+            roots = roots_of(tasks, targets)
+            if targets is None:
+                tasks.roots[None] = roots
+        found = resolve(tasks, roots, self._lookup, self._in_disk_cache(tasks))
+        plan = Plan(tasks, roots, found.run, found.hits, found.above, given, dict(compiled.absent))
+        return plan
+
+    def described(self, plan: Plan) -> Plan:
+        """The same plan with `nodes`, `seconds` and `peak_bytes` filled in, for showing."""
+        describe(plan, lambda task: self._estimate(plan.tasks, task))
+        return plan
+
+    def why(self, compiled: Compiled, node: str, *, seeds: Mapping[str, int] | None = None) -> list[Reason]:
+        """Why a node would run now, or not. Raises WorkflowError for an unknown node."""
+        plan = self.plan(compiled, targets=[node], seeds=seeds)
+        return explain(plan, node, self.environment, self.memories.memo)
+
+    def _must_expand(self, compiled: Compiled) -> bool:
+        return bool(compiled.random) or any(
+            spec.light or spec.resolves for spec in {id(spec): spec for spec in compiled.specs}.values()
+        )
+
+    def _kept(self, compiled: Compiled) -> Tasks:
+        """The tasks of a document without light nodes, seeds or planning hooks: they are the same each time."""
+        with self._lock:
+            loaded = next((entry for entry in self._loaded.values() if entry.compiled is compiled), None)
+            if loaded is not None and "tasks" in loaded.plans:
+                return loaded.plans["tasks"]
+        tasks = self.expander.expand(compiled, {})
+        if loaded is not None:
+            loaded.plans["tasks"] = tasks
+        return tasks
+
+    def _seeds(self, compiled: Compiled, seeds: Mapping[str, int]) -> dict[tuple[int, str], int]:
+        places = {f"{compiled.ids[node]}.{port}": (node, port) for node, port, _ in compiled.random}
+        unknown = [name for name in seeds if name not in places]
+        if unknown:
+            raise WorkflowError(
+                [Problem("unknown_seed", f'seed "{name}" has no random port.{nearest(name, places)}') for name in unknown]
+            )
+        return {places[name]: seed for name, seed in seeds.items()}
+
+    def _in_disk_cache(self, tasks: Tasks) -> Callable[[int, bytes], bytes | None]:
+        def find(task: int, key: bytes) -> bytes | None:
+            entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+            return entry.digest if entry is not None else None
+
+        return find
+
+    def _estimate(self, tasks: Tasks, task: int) -> Estimate | None:
+        return self.memories.history.estimate(signature_of(tasks, task, self.environment), tasks.spec_of(task).id)
+
+    # ---- running ----
+
+    def start(
+        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
+    ) -> Handle:  # fmt: skip
+        """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events."""
+        undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
+        if undrawn:
+            raise ValueError(f"the seeds of {', '.join(undrawn)} are not drawn; plan with seeds=engine.draw_seeds(compiled)")
+        values = self._materialise(plan)
+        needs = needs_of(plan.tasks, plan.run, lambda task: self._estimate(plan.tasks, task))
+        self._refuse_too_big(plan, needs)
+        queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
+        run = ActiveRun(plan, queue, values, output_folder, self._resolved)
+        run.listener = listener
+        for damage in self.memories.memo.store.damaged:
+            run.say(f"a damaged cache entry was set aside and is computed again: {damage}")
+        self.memories.memo.store.damaged.clear()
+        self.executor.start(run)
+        return Handle(self, run)
+
+    def run(
+        self,
+        compiled: Compiled,
+        *,
+        output_folder: Path = Path("outputs"),
+        targets: Sequence[str] | None = None,
+        seeds: Mapping[str, int] | None = None,
+    ) -> RunResult:
+        """Plan, start and wait: the whole way in one call."""
+        drawn = self.draw_seeds(compiled) | dict(seeds or {})
+        result = self.start(self.plan(compiled, targets=targets, seeds=drawn), output_folder=output_folder).wait()
+        assert result is not None
+        return result
+
+    def _materialise(self, plan: Plan) -> dict[int, dict[int, Value]]:
+        """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
+        tasks, lost = plan.tasks, set[bytes]()
+        while True:
+            wanted = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
+            wanted.update(printed for printed in plan.roots.printed if printed[0] in plan.hits)
+            values: dict[int, dict[int, Value]] = {}
+            before = len(lost)
+            loaded = self.executor.load([plan.hits[task][port] for task, port in wanted])
+            for task, port in wanted:
+                digest = plan.hits[task][port]
+                value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
+                if value is None:
+                    lost.add(digest)
+                else:
+                    values.setdefault(task, {})[port] = value
+            if len(lost) == before:
+                return values
+            found = resolve(tasks, plan.roots, self._lookup, self._in_disk_cache(tasks), frozenset(lost))
+            plan.run, plan.hits, plan.skipped = found.run, found.hits, found.above
+
+    def _from_disk_cache(self, tasks: Tasks, task: int, digest: bytes) -> Value | None:
+        declared = tasks.declared.get(task)
+        entry = self.memories.disk_cache(tasks.constants[task]).get(declared) if declared is not None else None
+        return Value(digest, packed=entry.packed) if entry is not None and entry.digest == digest else None
+
+    def _refuse_too_big(self, plan: Plan, needs: Mapping[int, Any]) -> None:
+        problems = []
+        for task, need in needs.items():
+            reason = self.executor.schedule.too_big(need)
+            if reason is not None:
+                id = plan.tasks.id_of(task)
+                problems.append(Problem("too_big", f"{id} cannot run: {reason}", id))
+        if problems:
+            raise WorkflowError(problems)
+
+    def result_of(self, run: ActiveRun) -> RunResult:
+        """The result of a run that has ended: one line per node that was wanted, or per element."""
+        tasks, plan = run.tasks, run.plan
+        nodes: list[NodeResult] = []
+        above = set(plan.skipped)
+        for index, spec in enumerate(tasks.compiled.specs):
+            id = tasks.compiled.ids[index]
+            mine = tasks.tasks_of(index)
+            if index in tasks.light and not mine:
+                nodes.append(NodeResult(id, None, spec.id, "done", 0.0, "", "", note="light"))
+            results = [run.results[task] for task in mine if task in run.results]
+            remembered = [task for task in mine if task in above and task not in run.results]
+            if remembered and not results:
+                key = tasks.structural[remembered[0]]
+                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", key.hex() if key else ""))
+            else:
+                nodes.extend(
+                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", (tasks.structural[task] or b"").hex())
+                    for task in remembered
+                )
+                nodes.extend(results)
+        nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
+        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
+        outputs = outputs_of(run, self.library.wire_types)
+        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+
+    def _resolved(self, run: ActiveRun, task: int) -> Mapping[str, Any]:
+        """The record of a run for an effect that stores it: enough to run it again and to say what made it."""
+        tasks = run.tasks
+        nodes: dict[str, Any] = {}
+        stack, seen = [task], set[int]()
+        while stack:
+            at = stack.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            stack.extend(ref.task for ref in tasks.refs[at])
+            entry = {
+                "type": tasks.spec_of(at).id,
+                "key": (tasks.structural[at] or b"").hex(),
+                "inputs": {name: _plain(value) for name, value in tasks.constants[at].items()},
+                "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
+            }
+            element = tasks.element[at]
+            nodes[tasks.id_of(at) if element is None else f"{tasks.id_of(at)}[{element}]"] = entry
+        return {
+            "format": "latentgraph/run-1",
+            "workflow": document_to_json(tasks.compiled.document),
+            "seeds": {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in run.plan.seeds.items()},
+            "node": tasks.id_of(task),
+            "element": tasks.element[task],
+            "versions": library_versions(),
+            "environment": self.environment,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "nodes": dict(sorted(nodes.items())),
+        }
+
+    def close(self) -> None:
+        """Cancel what runs, end the workers, write what waits."""
+        self.executor.close()
+        for worker in self.workers.values():
+            worker.close()
+        self.memories.close()
+        rmtree(self._spool, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
+
+        Leases of a process that is gone are taken over by others.
+        """
+        for worker in self.workers.values():
+            worker.kill()
+        rmtree(self._spool, ignore_errors=True)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _once(make: Callable[[], Runtime]) -> Callable[[], Runtime]:
+    """Make a runtime once, however many lanes ask first."""
+    lock, made = threading.Lock(), list[Runtime]()
+
+    def get() -> Runtime:
+        with lock:
+            if not made:
+                made.append(make())
+            return made[0]
+
+    return get
+
+
+def _plain(value: Any) -> Any:
+    """A constant of a task as plain JSON for the record: recipes as their fields, other wire values as their digest."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if hasattr(type(value), "__wire__"):
+        packed = encode(value, key=True)
+        return {"digest": digest_of(packed).hex()} if packed.tensors else packed.fields
+    return value

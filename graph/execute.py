@@ -1,0 +1,754 @@
+"""Carries a plan out: long-lived lanes pull tasks from the schedule under one lock, call workers, and remember results.
+
+One lane per device and a few for host nodes. A lane takes, runs, completes and takes again without a hop to any event
+loop; listeners are told at most once per batch. Work that is the same is done once: in this process by the table of
+flights, across processes by leases.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from graph import keys
+from graph.context import Preview
+from graph.disk_cache import DiskCacheFolder
+from graph.errors import Cancelled
+from graph.events import (
+    CachedEvent,
+    Event,
+    NodeEvent,
+    NodeStateName,
+    NoteEvent,
+    PreviewEvent,
+    ProgressEvent,
+    RunEvent,
+    RunStateName,
+)
+from graph.expand import Pending, Ref, Tasks
+from graph.folder import StoreUnavailable
+from graph.history import Estimate, History
+from graph.leases import Lease, Leases
+from graph.memo import Action, Finished, Memo
+from graph.plan import Plan, pendings, signature_of
+from graph.schedule import HOST, Needs, RunTasks, Schedule
+from graph.spec import NodeSpec
+from graph.types import WireType
+from graph.why import last_key, parts_of
+from graph.workers import Request, Value, Worker, failure_of
+
+#: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
+KEEP_SECONDS: Final = 0.005
+GROUP_SECONDS: Final = 0.001
+#: Values up to this many bytes are written by the lane itself, larger ones by the writer while the lane goes on.
+LANE_WRITE_BYTES: Final = 16 * 2**20
+#: How soon a task whose lease another process holds is looked at again.
+LEASE_POLL_SECONDS: Final = 0.01
+#: Previews are made at most this often.
+PREVIEW_SECONDS: Final = 0.2
+
+
+class NodeResult(NamedTuple):
+    """How one task, or all of a remembered or light node, ended."""
+
+    id: str
+    element: int | None
+    type: str
+    state: NodeStateName
+    seconds: float
+    device: str
+    key: str
+    error: str = ""
+    note: str = ""
+
+
+class RunResult(NamedTuple):
+    """How a run ended. `outputs` are live values (Any: any wire value, or lists of them)."""
+
+    state: RunStateName
+    nodes: list[NodeResult]
+    outputs: dict[str, Any]
+    absent: dict[str, str]
+    seeds: dict[str, int]
+    seconds: float
+    messages: list[str]
+
+
+class Memory(Protocol):
+    """What the executor remembers with: see graph.memo, graph.leases, graph.history, graph.disk_cache."""
+
+    memo: Memo
+    leases: Leases
+    history: History
+
+    def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
+        """The folder that a `disk_cache` node with these inputs writes to."""
+
+
+class Flight:
+    """One execution under way, and every (run, task) that waits for it."""
+
+    __slots__ = ("cancelled", "key", "subscribers")
+
+    def __init__(self, key: bytes, run: ActiveRun, task: int) -> None:
+        self.key = key
+        self.subscribers: list[tuple[ActiveRun, int]] = [(run, task)]
+        #: Nobody wants it any more. One that leaves does not take the others along.
+        self.cancelled = False
+
+
+class ActiveRun:
+    """A plan being carried out."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        queue: RunTasks,
+        values: dict[int, dict[int, Value]],
+        output_folder: Path,
+        resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
+    ) -> None:
+        self.plan, self.queue, self.values = plan, queue, values
+        self.tasks = plan.tasks
+        self.output_folder = output_folder
+        self.resolved = resolved
+        self.started = time.monotonic()
+        self.state: RunStateName = "running"
+        self.cancelled = False
+        self.wants_previews = False
+        self.events: deque[Event] = deque()
+        self.traces: dict[int, str] = {}
+        self.results: dict[int, NodeResult] = {}
+        self.notes: dict[int, str] = {}
+        self.messages: list[str] = []
+        self.executing = 0
+        self.writing = 0
+        self.seconds = 0.0
+        self.changed = threading.Condition()
+        self.listener: Callable[[], object] | None = None
+        self._told = False
+        #: Where something of this run was called: these give memory back when it ends.
+        self.places: set[str] = set()
+        self.printed = {task for task, _ in plan.roots.printed}
+        self.uses: dict[int, int] = {}
+        for task in plan.run:
+            for ref in self.tasks.refs[task]:
+                self.uses[ref.task] = self.uses.get(ref.task, 0) + 1
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def tell(self, event: Event) -> None:
+        """Add an event to the batch; the listener hears of a batch once."""
+        self.events.append(event)
+        if not self._told:
+            self._told = True
+            if self.listener is not None:
+                self.listener()
+            with self.changed:
+                self.changed.notify_all()
+
+    def drain(self) -> list[Event]:
+        """The events since the last call."""
+        self._told = False
+        events: list[Event] = []
+        while self.events:
+            events.append(self.events.popleft())
+        return events
+
+    def say(self, message: str) -> None:
+        """A sentence about the whole run, once."""
+        if message not in self.messages:
+            self.messages.append(message)
+            self.tell(NoteEvent("", message, self.now))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A task a lane works on."""
+
+    run: ActiveRun
+    task: int
+    spec: NodeSpec
+    flight: Flight
+    keys: tuple[bytes, ...]
+
+
+class Executor:
+    """The lanes of one engine."""
+
+    def __init__(
+        self, schedule: Schedule, workers: Mapping[str, Worker], host: Worker, memory: Memory,
+        environment: str, home: Path, *, host_lanes: int = 2, clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.schedule, self.workers, self.host, self.memory = schedule, workers, host, memory
+        self.environment, self.home = environment, home
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._ready = threading.Condition(self._lock)
+        self._flights: dict[bytes, Flight] = {}
+        self._unshared: set[Flight] = set()
+        self._owners: dict[int, ActiveRun] = {}
+        self._trims: set[str] = set()
+        self._idle = 0
+        self._closing = False
+        self._quickest: dict[str, float] = {}
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
+        places = [*workers, *[HOST] * host_lanes]
+        self._threads = [
+            threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places
+        ]
+        self._started = False
+
+    # ---- runs ----
+
+    def start(self, run: ActiveRun) -> None:
+        """Take a run in; it is over when its state says so."""
+        if not self._started:
+            self._started = True
+            for thread in self._threads:
+                thread.start()
+        run.tell(RunEvent("running", 0.0))
+        self._tell_planned(run)
+        with self._ready:
+            self._owners[id(run.queue)] = run
+            self.schedule.add(run.queue)
+            self._settle(run)
+            self._ready.notify_all()
+
+    def _tell_planned(self, run: ActiveRun) -> None:
+        tasks, plan = run.tasks, run.plan
+        running = {tasks.node[task] for task in plan.run}
+        above = {tasks.node[task] for task in plan.skipped}
+        cached = [tasks.compiled.ids[node] for node in sorted(above - running)]
+        if cached:
+            run.tell(CachedEvent(cached, run.now))
+        for id, reason in tasks.compiled.skipped.items():
+            run.tell(NodeEvent(id, None, "skipped", run.now, message=reason))
+
+    def cancel(self, run: ActiveRun) -> None:
+        """End a run: what waits is dropped, what runs is told at its next step."""
+        with self._ready:
+            if run.state != "running" or run.cancelled:
+                return
+            run.cancelled = True
+            kept = self._unsubscribe(run)
+            for task in run.queue.drop_all():
+                if task not in kept:
+                    self._record(run, task, "cancelled")
+            self._settle(run)
+
+    def _unsubscribe(self, run: ActiveRun) -> set[int]:
+        """Leave the flights that others still want; the tasks of those that only this run wants, which are told to stop."""
+        alone: set[int] = set()
+        for flight in [*self._flights.values(), *self._unshared]:
+            mine = [task for owner, task in flight.subscribers if owner is run]
+            if mine and all(owner.cancelled for owner, _ in flight.subscribers):
+                flight.cancelled = True
+                alone.update(mine)
+            elif mine:
+                flight.subscribers = [(owner, task) for owner, task in flight.subscribers if owner is not run]
+                run.executing -= len(mine)
+        return alone
+
+    def close(self) -> None:
+        """Cancel everything and end the lanes that are idle; a lane inside a long operation is a daemon thread."""
+        for run in list(self._owners.values()):
+            self.cancel(run)
+        with self._ready:
+            self._closing = True
+            self._ready.notify_all()
+        if self._started:
+            for thread in self._threads:
+                thread.join(timeout=2)
+        self._writer.shutdown(wait=True)
+
+    # ---- lanes ----
+
+    def _lane(self, place: str) -> None:
+        worker = self.host if place == HOST else self.workers[place]
+        while True:
+            with self._ready:
+                job = self._next(place)
+            if job is None:
+                return
+            if isinstance(job, str):
+                worker.trim()
+            else:
+                self._carry_out(job, place, worker)
+
+    def _next(self, place: str) -> _Job | str | None:
+        """The next job of a lane, "trim", or None to end. Waits; the lock is held."""
+        while not self._closing:
+            if place in self._trims:
+                self._trims.discard(place)
+                return "trim"
+            now = self._clock()
+            assignment = self.schedule.take(place, now)
+            if assignment is not None:
+                job = self._join(self._owners[id(assignment.run)], assignment.task)
+                if job is not None:
+                    if self._idle and (
+                        len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")
+                    ):
+                        self._ready.notify()
+                    return job
+                self._free(assignment.run, place, 0.0)
+                continue
+            until = self.schedule.next_time(place, now)
+            self._idle += 1
+            self._ready.wait(None if until is None else max(until - now, 0.0))
+            self._idle -= 1
+        return None
+
+    def _join(self, run: ActiveRun, task: int) -> _Job | None:
+        """Make a job of a task, or let it wait for the same work under way elsewhere."""
+        tasks = run.tasks
+        spec = tasks.spec_of(task)
+        run.executing += 1
+        if not spec.cache or spec.persist:
+            flight = Flight(b"", run, task)
+            self._unshared.add(flight)
+            return _Job(run, task, spec, flight, ())
+        found = _keys_of(run, task)
+        content = found[-1]
+        under_way = self._flights.get(content)
+        if under_way is not None and not under_way.cancelled:
+            under_way.subscribers.append((run, task))
+            return None
+        self._flights[content] = flight = Flight(content, run, task)
+        return _Job(run, task, spec, flight, found)
+
+    def _land(self, flight: Flight) -> None:
+        if flight.key:
+            self._flights.pop(flight.key, None)
+        else:
+            self._unshared.discard(flight)
+
+    def _free(self, queue: RunTasks, place: str, seconds: float) -> None:
+        self.schedule.finished(queue, place, seconds, self._clock())
+
+    # ---- one job ----
+
+    def _carry_out(self, job: _Job, place: str, worker: Worker) -> None:
+        lease: Lease | None = None
+        started = time.perf_counter()
+        try:
+            if job.keys:
+                if self._hit(job, place):
+                    return
+                if self._worth_a_lease(job.spec):
+                    lease = self.memory.leases.acquire(job.flight.key)
+                    if lease is None:
+                        self._put_back(job, place)
+                        return
+                    if self._hit(job, place, again=True):
+                        return
+            self._run(job, place, worker)
+        except Cancelled:
+            self._end(job, place, "cancelled", time.perf_counter() - started)
+        except BaseException as error:  # whatever a node raises is the node's result; the lane lives on
+            self._fail(job, place, error, time.perf_counter() - started)
+        finally:
+            if lease is not None:
+                self.memory.leases.release(lease)
+
+    def _worth_a_lease(self, spec: NodeSpec) -> bool:
+        return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS
+
+    def _hit(self, job: _Job, place: str, again: bool = False) -> bool:
+        """Early cut-off: the same work is remembered by content. Then the task is `cached` without running."""
+        memo = self.memory.memo
+        wanted = job.keys if again else job.keys[-1:]
+        if self._quickest.get(job.spec.id, KEEP_SECONDS) < GROUP_SECONDS:
+            known = memo.known(job.keys[-1])  # what is this quick was never written
+            actions = {} if known is None else {job.keys[-1]: known}
+        else:
+            actions = memo.find(wanted)
+        for key in wanted:
+            action = actions.get(key)
+            if action is None:
+                continue
+            loaded = self.load(action.outputs)
+            if len(loaded) < len(set(action.outputs)):
+                continue
+            values = tuple([loaded[digest] for digest in action.outputs])
+            if key != job.keys[0]:
+                memo.remember(job.keys[:1], action)
+            self._finish(job, place, values, "cached", 0.0)
+            return True
+        return False
+
+    def load(self, digests: Sequence[bytes]) -> dict[bytes, Value]:
+        """Those values that are in memory or whole in the store."""
+        memo = self.memory.memo
+        kept = {digest: value for digest in digests if isinstance(value := memo.values.get(digest), Value)}
+        if len(kept) < len(digests):
+            for digest, packed in memo.get_values([digest for digest in digests if digest not in kept]).items():
+                value = kept[digest] = Value(digest, packed=packed)
+                memo.values.put(digest, value, value.nbytes)
+        return kept
+
+    def _put_back(self, job: _Job, place: str) -> None:
+        """Another process is at it: look again soon, and do something else meanwhile."""
+        with self._ready:
+            if self._leave(job):
+                self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
+            self._free(job.run.queue, place, 0.0)
+            self._settle(job.run)
+            self._ready.notify()
+
+    def _leave(self, job: _Job) -> bool:
+        """Take a job's flight away without a result; others that waited for it go back among the ready tasks.
+
+        Returns whether the job's own run still wanted it.
+        """
+        self._land(job.flight)
+        subscribers, job.flight.subscribers = job.flight.subscribers, []
+        for run, task in subscribers:
+            run.executing -= 1
+            if (run, task) != (job.run, job.task) and task in run.queue.open:
+                run.queue.push(task)
+        return (job.run, job.task) in subscribers
+
+    def _run(self, job: _Job, place: str, worker: Worker) -> None:
+        run, task, spec = job.run, job.task, job.spec
+        id, element = run.tasks.id_of(task), run.tasks.element[task]
+        inputs = _inputs_of(run, task)
+        report = _LaneReport(job)
+        if report.cancelled():
+            raise Cancelled
+        run.tell(NodeEvent(id, element, "running", run.now, place))
+        request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
+        result = worker.run(request, report)
+        if spec.place == "device":
+            device = self.schedule.devices[place]
+            device.resident, device.start_seconds = dict(worker.resident()), 0.0
+        self._quickest[spec.id] = result.seconds
+        run.places.add(place)
+        if result.loading:
+            self._note_loading(spec, inputs, result.loading)
+        if spec.persist:
+            self._persist(job, result.values[0], spec)
+        if result.seconds >= GROUP_SECONDS:
+            self.memory.history.record(
+                signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes
+            )
+        if not job.keys:
+            self._finish(job, place, result.values, "done", result.seconds)
+            return
+        self._remember(job, place, result.values, result.seconds)
+
+    def _note_loading(self, spec: NodeSpec, inputs: Mapping[str, Any], seconds: float) -> None:
+        """Learn how long these weights take to load."""
+        for weights in sorted(weights_of(spec, inputs)):
+            self.memory.history.record(loading_signature(weights), "load", seconds / len(weights_of(spec, inputs)))
+
+    def _remember(self, job: _Job, place: str, values: tuple[Value, ...], seconds: float) -> None:
+        """Write what was worth its time before `done` is told; a large value is written while the lane goes on."""
+        memo = self.memory.memo
+        for value in values:
+            memo.values.put(value.digest, value, value.nbytes)
+        action = Action(
+            tuple([value.digest for value in values]),
+            tuple([output.name for output in job.spec.outputs]),
+            seconds,
+            job.spec.id,
+            time.time(),
+        )
+        # Below a disk_cache there are no structural keys: what comes after a quick node there is found only by the digest
+        # of its output, so that is written however quick it was (else a new process runs it, and imports torch for it).
+        is_way_to_others = job.run.tasks.structural[job.task] is None
+        if seconds < GROUP_SECONDS and not is_way_to_others:
+            memo.remember(job.keys, action)
+            self._finish(job, place, values, "done", seconds)
+        elif seconds < KEEP_SECONDS:
+            memo.commit_later(_finished(job, values, action, self.environment))
+            self._finish(job, place, values, "done", seconds)
+        elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
+            self._commit(job, values, action)
+            self._finish(job, place, values, "done", seconds)
+        else:
+            with self._lock:
+                job.run.writing += 1
+            self._finish(job, place, values, "done", seconds, quiet=True)
+            self._writer.submit(self._write_large, job, values, action, place)
+
+    def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
+        try:
+            self.memory.memo.commit([_finished(job, values, action, self.environment)])
+        except StoreUnavailable as error:
+            job.run.say(f"nothing more is cached in this run: {error}")
+
+    def _write_large(self, job: _Job, values: Sequence[Value], action: Action, place: str) -> None:
+        self._commit(job, values, action)
+        run = job.run
+        with self._ready:
+            run.writing -= 1
+            result = run.results[job.task]
+            run.tell(NodeEvent(result.id, result.element, result.state, run.now, place, result.seconds))
+            self._settle(run)
+
+    def _persist(self, job: _Job, value: Value, spec: NodeSpec) -> None:
+        """Write a `disk_cache` node's value to its folder; the node's own limit and place are its inputs."""
+        tasks = job.run.tasks
+        key = tasks.declared.get(job.task)
+        if key is None:
+            return
+        folder = self.memory.disk_cache(tasks.constants[job.task])
+        try:
+            folder.put(key, value.packed(), {"environment": self.environment, "code": spec.code})
+        except StoreUnavailable as error:
+            job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
+
+    # ---- endings ----
+
+    def _finish(
+        self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float, quiet: bool = False
+    ) -> None:
+        with self._ready:
+            self._free(job.run.queue, place, seconds)
+            self._land(job.flight)
+            subscribers, job.flight.subscribers = job.flight.subscribers, []
+            freed = 0
+            for run, task in subscribers:
+                run.executing -= 1
+                mine = run is job.run and task == job.task
+                run.values[task] = dict(enumerate(values))
+                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet and mine)
+                freed += len(run.queue.complete(task)) if task in run.queue.open else 0
+                self._release(run, task)
+                self._settle(run)
+            if self._idle and (freed > 1 or (freed and place != HOST) or self._wants_device(subscribers)):
+                self._ready.notify_all()
+
+    @staticmethod
+    def _wants_device(subscribers: Iterable[tuple[ActiveRun, int]]) -> bool:
+        return any(run.queue.has_ready("") for run, _ in subscribers)
+
+    def _release(self, run: ActiveRun, task: int) -> None:
+        """Drop the values that this task was the last to read."""
+        for ref in run.tasks.refs[task]:
+            run.uses[ref.task] -= 1
+            if not run.uses[ref.task] and ref.task not in run.printed:
+                run.values.pop(ref.task, None)
+        if not run.uses.get(task) and task not in run.printed:
+            run.values.pop(task, None)
+
+    def _fail(self, job: _Job, place: str, error: BaseException, seconds: float) -> None:
+        kind, message, trace = failure_of(error)
+        tasks = job.run.tasks
+        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {_summary(job.run, job.task)}"
+        error.__traceback__ = None  # frames would keep tensors alive
+        self._end(job, place, "failed", seconds, said, trace)
+
+    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, message: str = "", trace: str = "") -> None:
+        """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
+        with self._ready:
+            self._free(job.run.queue, place, seconds)
+            run = job.run
+            self._ready.notify_all()
+            if not self._leave(job):
+                return  # this run was cancelled and has left; those that went on waiting try it themselves
+            if run.cancelled:
+                state = "cancelled"
+            self._record(run, job.task, state, seconds, place, message)
+            if trace:
+                run.traces[job.task] = trace
+            for dropped in run.queue.drop_descendants(job.task):
+                self._record(
+                    run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(job.task)} {state}"
+                )
+            self._settle(run)
+
+    def _record(
+        self,
+        run: ActiveRun,
+        task: int,
+        state: NodeStateName,
+        seconds: float = 0.0,
+        place: str = "",
+        message: str = "",
+        quiet: bool = False,
+    ) -> None:
+        tasks = run.tasks
+        id, element = tasks.id_of(task), tasks.element[task]
+        key = tasks.structural[task]
+        run.results[task] = NodeResult(
+            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", message, run.notes.pop(task, "")
+        )
+        if not quiet:
+            run.tell(NodeEvent(id, element, state, run.now, place, seconds, message))
+
+    def _settle(self, run: ActiveRun) -> None:
+        """End the run if nothing of it is open, running or being written."""
+        if run.state != "running" or run.queue.open or run.executing or run.writing:
+            return
+        states = {result.state for result in run.results.values()}
+        run.seconds = run.now
+        run.state = "cancelled" if run.cancelled else "failed" if "failed" in states else "done"
+        self.schedule.remove(run.queue)
+        self._owners.pop(id(run.queue), None)
+        self._trims.update(run.places)
+        run.tell(RunEvent(run.state, run.now))
+        self._ready.notify_all()
+        with run.changed:
+            run.changed.notify_all()
+
+
+class _LaneReport:
+    """What a worker tells while it runs a job; heard by every run that waits for it."""
+
+    def __init__(self, job: _Job) -> None:
+        self._job = job
+        self._first: tuple[int, float] | None = None
+        self._preview_at = float("-inf")
+
+    def cancelled(self) -> bool:
+        """Whether nobody wants the work any more."""
+        return self._job.flight.cancelled
+
+    def progress(self, step: int, total: int, preview: Preview | None) -> None:
+        """Tell the step; the estimate is the mean step time after the first step (which warms up)."""
+        now = time.monotonic()
+        eta = None
+        if self._first is None:
+            self._first = (step, now)
+        elif step > self._first[0]:
+            eta = (now - self._first[1]) / (step - self._first[0]) * (total - step)
+        for run, task in list(self._job.flight.subscribers):
+            id, element = run.tasks.id_of(task), run.tasks.element[task]
+            run.tell(ProgressEvent(id, element, step, total, eta, run.now))
+        if preview is not None and now - self._preview_at >= PREVIEW_SECONDS:
+            watching = [(run, task) for run, task in self._job.flight.subscribers if run.wants_previews]
+            if watching:
+                self._preview_at = now
+                image = preview()
+                for run, task in watching:
+                    run.tell(PreviewEvent(run.tasks.id_of(task), run.tasks.element[task], image, run.now))
+
+    def note(self, message: str) -> None:
+        """A sentence about the node's result, kept in the run's record."""
+        for run, task in list(self._job.flight.subscribers):
+            run.notes[task] = message
+            run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
+
+
+def _finished(job: _Job, values: Sequence[Value], action: Action, environment: str) -> Finished:
+    """The row to write. It also stands under the node's own name, with the parts of its key, for `why`."""
+    run, task, tasks = job.run, job.task, job.run.tasks
+    name = last_key(tasks.compiled.document.name, tasks.id_of(task), tasks.element[task])
+    notes = parts_of(
+        tasks, task, environment, lambda above, port: run.values[above][port].digest if above in run.values else None
+    )
+    return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))
+
+
+def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
+    """A task's structural key (if it has one) and, last, its content key; one key if it has no heavy input."""
+    tasks = run.tasks
+    refs = tasks.refs[task]
+    structural = tasks.structural[task]
+    if not refs and structural is not None:
+        return (structural,)
+    content = keys.content_key(tasks.skeleton[task], [run.values[ref.task][ref.output].digest for ref in refs])
+    return (content,) if structural is None else (structural, content)
+
+
+def _inputs_of(run: ActiveRun, task: int) -> dict[str, Any]:
+    tasks = run.tasks
+    inputs = dict(tasks.constants[task])
+    lists: set[str] = set()
+    for ref in tasks.refs[task]:
+        value = run.values[ref.task][ref.output]
+        if ref.position is None:
+            inputs[ref.port] = value
+            continue
+        if ref.port not in lists:
+            lists.add(ref.port)
+            inputs[ref.port] = list(inputs[ref.port])
+        inputs[ref.port][ref.position] = value
+    return inputs
+
+
+def _summary(run: ActiveRun, task: int) -> str:
+    parts = [f"{name}={_short(value)}" for name, value in run.tasks.constants[task].items()]
+    parts.extend(f"{ref.port}=<{run.tasks.id_of(ref.task)}>" for ref in run.tasks.refs[task])
+    return ", ".join(parts)
+
+
+def _short(value: Any) -> str:
+    said = repr(value)
+    return said if len(said) <= 80 else said[:77] + "..."
+
+
+def weights_of(spec: NodeSpec, inputs: Mapping[str, Any]) -> dict[str, int]:
+    """The weights that a task borrows: identity to bytes."""
+    weights: dict[str, int] = {}
+    for name in spec.borrows:
+        recipe = inputs.get(name)
+        for one in recipe if isinstance(recipe, list) else [recipe]:
+            if one is not None and hasattr(one, "weights"):
+                weights[one.weights] = int(getattr(one, "nbytes", 0))
+    return weights
+
+
+def loading_signature(weights: str) -> bytes:
+    """The name under which the seconds of loading these weights are learned."""
+    return b"load" + weights.encode()
+
+
+def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimate | None]) -> dict[int, Needs]:
+    """What the device tasks need: the weights of the recipes they borrow, and their estimated seconds."""
+    needs: dict[int, Needs] = {}
+    for task in run:
+        spec = tasks.spec_of(task)
+        if spec.place != "device":
+            continue
+        weights = weights_of(spec, tasks.constants[task])
+        guess = estimate(task)
+        needs[task] = Needs(
+            "device",
+            tuple(sorted(weights.items())),
+            guess.seconds if guess is not None else None,
+            tasks.constants[task].get("device") or None,
+        )
+    return needs
+
+
+def queue_of(plan: Plan, needs: Mapping[int, Needs], *, priority: int, client: str, now: float) -> RunTasks:
+    """The scheduler's view of a plan."""
+    running = set(plan.run)
+    dependencies = {
+        task: list({ref.task for ref in plan.tasks.refs[task]} & running)
+        if len(plan.tasks.refs[task]) > 1
+        else _one(plan.tasks.refs[task], running)
+        for task in plan.run
+    }
+    return RunTasks(plan.run, dependencies, needs, priority=priority, client=client, created=now)
+
+
+def _one(refs: tuple[Ref, ...], running: set[int]) -> list[int]:
+    return [ref.task for ref in refs if ref.task in running]
+
+
+def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, Any]:
+    """The named outputs that exist, as live values."""
+
+    def live(value: Any) -> Any:
+        if isinstance(value, Pending):
+            return run.values[value.task][value.port].get(wire_types)
+        return [live(item) for item in value] if isinstance(value, list) else value
+
+    def exists(value: Any) -> bool:
+        return all(pending.task in run.values and pending.port in run.values[pending.task] for pending in pendings(value))
+
+    return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}

@@ -1,0 +1,578 @@
+"""Everything that can be wrong with a workflow before it is planned, found in one go.
+
+One pass over the unfolded nodes reads literals and links, one in topological order follows types through the graph.
+`graph.compile` builds on the same passes. What only values can tell (lengths of lists in step, families, files that
+are missing here) is told while planning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from graph import topology
+from graph.document import Document, Node
+from graph.errors import Problem, nearest
+from graph.flatten import Flat, flatten
+from graph.literals import Flawed, Profile, Rule, check_literal, describe, shown
+from graph.spec import NodeSpec, Seed
+from graph.types import PLAIN_NAMES, Plain, TypeRef, fits
+
+
+class Link(NamedTuple):
+    """Where a linked port gets its value: position of the upstream node, position of its output."""
+
+    node: int
+    port: int
+
+
+def validate(document: Document, catalogue: Mapping[str, NodeSpec]) -> list[Problem]:
+    """All problems of a workflow, in the order of its nodes; none: it can be planned."""
+    return Check(document, catalogue).problems
+
+
+Types: TypeAlias = tuple[TypeRef, ...]
+_SUGGESTIONS: Final = 50  # difflib is slow; a file with more unknown names has another trouble
+
+
+class Check:
+    """The passes and what they found. Lists go by position in `flat`; an id of a type that is not known has no profile."""
+
+    def __init__(self, document: Document, catalogue: Mapping[str, NodeSpec]) -> None:
+        self.document = document
+        self.catalogue = catalogue
+        self.found: list[tuple[int, Problem]] = []
+        self.interned: dict[TypeRef, TypeRef] = {}
+        self.by_type: dict[str, Profile | None] = {}
+        self.renamed: dict[str, NodeSpec] | None = None
+        self.suggestions = 0
+        self.flat: Flat = flatten(document, self.spec_of)
+        size = len(self.flat.ids)
+        self.index: dict[str, int] = {name: position for position, name in enumerate(self.flat.ids)}
+        self.profiles: list[Profile | None] = [None] * size
+        self.literals: list[dict[str, Plain]] = []
+        self.links: list[dict[str, Link]] = []
+        self.random: list[tuple[int, str]] = []
+        self.files: list[tuple[int, str]] = []
+        self.types: list[Types | None] = [None] * size
+        self.mapped: list[frozenset[str] | None] = [None] * size
+        #: Only if something is muted or bypassed: why a node or an output is not there, and what a bypass hands on.
+        self.has_states = any(node.state is not None for node in self.flat.nodes)
+        self.gone: dict[int, str] = {}
+        self.lost: dict[Link, str] = {}
+        self.forward: dict[Link, Link] = {}
+        self.skipped: dict[str, str] = {}
+        self.used: set[Link] = set()
+        self.outputs: dict[str, Link] = {}
+        self.order: list[int] = []
+        self._run()
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was found, by node."""
+        return [*self.flat.problems, *(problem for _, problem in sorted(self.found, key=lambda entry: entry[0]))]
+
+    def _run(self) -> None:
+        nodes = self.flat.nodes
+        if self.flat.is_refused:
+            return
+        self._load_profiles(nodes)
+        in_order = self._read_inputs(nodes)
+        self._read_outputs()
+        self._check_named_inputs()
+        self.order = list(range(len(nodes))) if in_order else self._sort()
+        if self.has_states:
+            self.used = {link for links in self.links for link in links.values()} | set(self.outputs.values())
+        self._follow_types()
+
+    # What is known of a node type.
+
+    def spec_of(self, kind: str) -> NodeSpec | None:
+        """The spec of a type id, or of the type that once had this id."""
+        found = self.catalogue.get(kind)
+        if found is not None:
+            return found
+        if self.renamed is None:
+            self.renamed = {was: spec for spec in self.catalogue.values() for was in spec.was}
+        return self.renamed.get(kind)
+
+    def _intern(self, ref: TypeRef) -> TypeRef:
+        return self.interned.setdefault(ref, ref)
+
+    def _load_profiles(self, nodes: list[Node]) -> None:
+        by_type, profiles = self.by_type, self.profiles
+        for position, node in enumerate(nodes):
+            kind = node.type
+            try:
+                profile = by_type[kind]
+            except KeyError:
+                profile = by_type[kind] = self._profile(kind)
+            if profile is not None:
+                profiles[position] = profile
+                if node.type_version is not None and node.type_version > profile.spec.version:
+                    self._newer_type(position, node, profile.spec)
+            elif kind[0] == "#":
+                self._load_interface(position, node)
+            elif node.state != "muted":
+                self._unknown_type(position, kind)
+
+    def _profile(self, kind: str) -> Profile | None:
+        spec = self.spec_of(kind)
+        return None if spec is None else Profile(spec, self._intern)
+
+    def _load_interface(self, position: int, node: Node) -> None:
+        path = self.flat.ids[position]
+        interface = self.flat.interfaces.get(path)
+        if interface is not None:
+            self.profiles[position] = Profile(interface, self._intern)
+        elif node.state != "muted":
+            message = f'{path} is an instance of "{node.type}", which this workflow does not define.'
+            known = self._near(node.type[1:], self.document.subgraphs) or " Define it under `subgraphs`, or remove the node."
+            self._note(position, "unknown_subgraph", message + known)
+
+    # Telling.
+
+    def _note(self, position: int, code: str, message: str, port: str | None = None) -> None:
+        node = self.flat.ids[position] if position < len(self.flat.ids) else None
+        self.found.append((position, Problem(code, message, node, port)))
+
+    def _note_whole(self, code: str, message: str, port: str | None = None) -> None:
+        self.found.append((len(self.flat.ids), Problem(code, message, None, port)))
+
+    def _near(self, name: str, known: Iterable[str]) -> str:
+        self.suggestions += 1
+        if self.suggestions > _SUGGESTIONS:
+            return ""
+        names = list(known)
+        if len(names) > 1000:
+            names = [other for other in names if other[:2] == name[:2]][:1000]
+        return nearest(name, names)
+
+    def _unknown_type(self, position: int, kind: str) -> None:
+        name = self.flat.ids[position]
+        pack, slash, _ = kind.partition("/")
+        if slash and not any(known.startswith(f"{pack}/") for known in self.catalogue):
+            message = (
+                f'{name} has the type "{kind}", and the node pack "{pack}" is not installed. Install it, or remove the node.'
+            )
+            self._note(position, "missing_pack", message)
+            return
+        advice = self._near(kind, self.catalogue) or " Check the type, or update Latentgraph."
+        self._note(position, "unknown_type", f'{name} has the unknown node type "{kind}".{advice}')
+
+    def _newer_type(self, position: int, node: Node, spec: NodeSpec) -> None:
+        name = self.flat.ids[position]
+        source = f'the node pack "{spec.id.partition("/")[0]}"' if "/" in spec.id else "Latentgraph"
+        message = (
+            f"{name} was saved with version {node.type_version} of {spec.id}; version {spec.version} is here. Update {source}."
+        )
+        self._note(position, "newer_type", message)
+
+    # First pass: literals and links.
+
+    def _read_inputs(self, nodes: list[Node]) -> bool:
+        """Fill `literals` and `links`. Whether every link leads to an earlier node, so that the order is right."""
+        in_order = True
+        cache: dict[str, Link] = {}
+        for position, node in enumerate(nodes):
+            profile = self.profiles[position]
+            links: dict[str, Link] = {}
+            self.links.append(links)
+            if profile is not None and node.state is None:
+                literals = profile.defaults.copy()
+                self.literals.append(literals)
+                in_order = self._read_node(position, profile, node.inputs, literals, links, cache) and in_order
+            else:
+                self.literals.append({})
+                if node.state != "muted":
+                    in_order = self._read_links_only(position, node, links) and in_order
+        return in_order
+
+    def _read_node(
+        self,
+        position: int,
+        profile: Profile,
+        inputs: dict[str, Any],  # Any: JSON input values
+        literals: dict[str, Plain],
+        links: dict[str, Link],
+        cache: dict[str, Link],
+    ) -> bool:
+        """One node of the hot path: the usual literal and the usual link take no call. Whether its links lead back."""
+        rules, leads_back = profile.rules, True
+        for name, value in inputs.items():
+            rule = rules.get(name)
+            if rule is None:
+                self._unknown_port(position, name, profile)
+                continue
+            kind = type(value)
+            if kind is rule.exact:
+                if rule.low is None or rule.low <= value <= rule.high:
+                    literals[rule.name] = value
+                    continue
+            elif kind is dict and "link" in value:
+                text = value["link"]
+                link = cache.get(text) if type(text) is str and len(value) == 1 else None
+                if link is None:
+                    link = self._link(position, name, value)
+                literals.pop(rule.name, None)
+                if link is not None:
+                    cache[text] = links[rule.name] = link
+                    leads_back = leads_back and link.node < position
+                if rule.is_file:
+                    self._linked_file(position, rule)
+                continue
+            self._literal(position, rule, value, literals)
+        if not profile.required <= inputs.keys():
+            self._missing(position, profile, inputs)
+        if profile.renames:
+            self._twice(position, profile, inputs)
+        return leads_back
+
+    def _read_links_only(self, position: int, node: Node, links: dict[str, Link]) -> bool:
+        """The links of a node that does not run itself (bypassed), or whose type is unknown: for cycles and hand-over."""
+        in_order = True
+        profile = self.profiles[position]
+        for name, value in node.inputs.items():
+            rule = profile.rules.get(name) if profile is not None else None
+            if profile is not None and rule is None:
+                self._unknown_port(position, name, profile)
+            elif type(value) is dict and "link" in value:
+                link = self._link(position, name, value)
+                if link is not None:
+                    links[rule.name if rule is not None else name] = link
+                    in_order = in_order and link.node < position
+        return in_order
+
+    def _link(self, position: int, port: str, value: dict[str, Any]) -> Link | None:
+        where = f"{self.flat.ids[position]}.{port}"
+        text = value["link"]
+        if (self.flat.ids[position], port) in self.flat.bad_links:
+            return None
+        if len(value) != 1 or type(text) is not str or "." not in text:
+            message = f'{where} got {shown(value)}; a link reads {{"link": "node.port"}}. Write it so.'
+            self._note(position, "bad_link", message, port)
+            return None
+        node, _, output = self.flat.source(text).partition(".")
+        source = self.index.get(node)
+        if source is None:
+            self._no_source(position, port, text)
+            return None
+        profile = self.profiles[source]
+        if profile is None:
+            return Link(source, 0)  # an unknown type is reported at its node; its outputs cannot be checked
+        found = profile.outputs.get(output)
+        if found is None:
+            known = self._near(output, profile.outputs) or " It has no outputs."
+            message = f'{where} is linked to "{text}", and {node} ({profile.spec.id}) has no output "{output}".{known}'
+            self._note(position, "unknown_output", message, port)
+            return None
+        return Link(source, found)
+
+    def _no_source(self, position: int, port: str, text: str) -> None:
+        where, (node, _, output) = f"{self.flat.ids[position]}.{port}", text.partition(".")
+        instance = self.flat.instances.get(node)
+        if instance is not None:
+            known = self._near(output, instance.outputs)
+            self._note(
+                position, "unknown_output", f'{where} is linked to "{text}", and {node} has no output "{output}".{known}', port
+            )
+            return
+        known = self._near(node, self.flat.ids) or " Link another output, or remove the link."
+        self._note(position, "unknown_source", f'{where} is linked to "{text}", and no node is called "{node}".{known}', port)
+
+    def _literal(self, position: int, rule: Rule, value: Any, literals: dict[str, Plain]) -> None:
+        coerced, flaw = check_literal(rule, value)
+        if flaw is not None:
+            self._refuse(position, rule, value, flaw)
+            return
+        if value is None and rule.name not in literals:
+            return  # optional, nothing linked, no default: absent
+        literals[rule.name] = coerced
+        if isinstance(coerced, dict) and isinstance(rule.hint, Seed):
+            self.random.append((position, rule.name))
+        elif rule.is_file and coerced is not None:
+            self.files.append((position, rule.name))
+
+    def _refuse(self, position: int, rule: Rule, value: Any, flaw: Flawed) -> None:
+        message = f"{self.flat.ids[position]}.{rule.name} got {shown(value)}; it takes {flaw.takes}. {flaw.advice}"
+        self._note(position, flaw.code, message, rule.name)
+
+    def _unknown_port(self, position: int, name: str, profile: Profile) -> None:
+        known = self._near(name, [port.name for port in profile.spec.inputs]) or " It has no inputs."
+        self._note(position, "unknown_port", f'{self.flat.ids[position]} ({profile.spec.id}) has no input "{name}".{known}', name)
+
+    def _linked_file(self, position: int, rule: Rule) -> None:
+        message = f"{self.flat.ids[position]}.{rule.name} is linked; it takes {describe(rule)}. Choose the file there."
+        self._note(position, "file_linked", message, rule.name)
+
+    def _missing(self, position: int, profile: Profile, inputs: Mapping[str, Any]) -> None:
+        given = {rule.name for name in inputs if (rule := profile.rules.get(name)) is not None}
+        for port in profile.spec.inputs:
+            if port.name in profile.required and port.name not in given:
+                rule = profile.rules[port.name]
+                advice = "Set it or link it" if rule.exact or rule.hint else f"Link an output of type {port.type} to it"
+                message = f"{self.flat.ids[position]}.{port.name} has no value; it takes {describe(rule)}. {advice}."
+                self._note(position, "missing_input", message, port.name)
+
+    def _twice(self, position: int, profile: Profile, inputs: Mapping[str, Any]) -> None:
+        seen: dict[str, str] = {}
+        for name in inputs:
+            rule = profile.rules.get(name)
+            if rule is not None and seen.setdefault(rule.name, name) != name:
+                message = (
+                    f"{self.flat.ids[position]} sets {rule.name} twice, as {seen[rule.name]} and as {name}. Keep {rule.name}."
+                )
+                self._note(position, "input_twice", message, rule.name)
+
+    # Named inputs and outputs.
+
+    def _read_outputs(self) -> None:
+        for name, output in self.document.outputs.items():
+            node, _, port = self.flat.source(output.source).partition(".")
+            position = self.index.get(node)
+            if position is None:
+                known = self._near(node, self.document.nodes) if node not in self.flat.instances else ""
+                message = f'Output {name} comes from "{output.source}", which is not there.{known} Name the output of a node.'
+                self._note_whole("bad_named_output", message, name)
+                continue
+            profile = self.profiles[position]
+            if profile is None:
+                self.outputs[name] = Link(position, 0)
+                continue
+            found = profile.outputs.get(port)
+            if found is None:
+                known = self._near(port, profile.outputs) or " It has no outputs; name another node."
+                message = f'Output {name} comes from "{output.source}", and {profile.spec.id} has no output "{port}".{known}'
+                self._note_whole("bad_named_output", message, name)
+                continue
+            self.outputs[name] = Link(position, found)
+
+    def _check_named_inputs(self) -> None:
+        taken: dict[tuple[str, str], str] = {}
+        for name, named in self.document.inputs.items():
+            for target in named.to:
+                self._check_target(name, target)
+                for reached in self.flat.targets(target):
+                    if taken.setdefault(reached, name) != name:
+                        message = f'Named inputs {taken[reached]} and {name} both go to "{target}". Keep one of them.'
+                        self._note_whole("bad_named_input", message, name)
+
+    def _check_target(self, name: str, target: str) -> None:
+        node, _, port = target.partition(".")
+        found = self.document.nodes.get(node)
+        if found is None:
+            known = self._near(node, self.document.nodes)
+            self._note_whole(
+                "bad_named_input", f'Named input {name} goes to "{target}", and no node is called "{node}".{known}', name
+            )
+            return
+        value = found.inputs.get(port)
+        if type(value) is dict and "link" in value:
+            message = f'Named input {name} goes to "{target}", which is linked to {shown(value["link"])}. Remove the link or the target.'
+            self._note_whole("bad_named_input", message, name)
+        instance = self.flat.instances.get(node)
+        if instance is not None and port not in instance.inputs:
+            known = self._near(port, instance.inputs)
+            message = f'Named input {name} goes to "{target}", and {found.type} has no input "{port}".{known}'
+            self._note_whole("bad_named_input", message, name)
+        for inner, inner_port in self.flat.targets(target):
+            position = self.index.get(inner)
+            profile = self.profiles[position] if position is not None else None
+            if profile is None:
+                continue
+            rule = profile.rules.get(inner_port)
+            if rule is None:
+                known = self._near(inner_port, profile.rules)
+                message = f'Named input {name} goes to "{target}", and {profile.spec.id} has no input "{inner_port}".{known}'
+                self._note_whole("bad_named_input", message, name)
+            elif rule.exact is None and rule.hint is None and not _takes_literal(rule):
+                message = f'Named input {name} goes to "{target}", which takes a {rule.type} and no literal. Choose another port.'
+                self._note_whole("bad_named_input", message, name)
+
+    # Second pass: order and types.
+
+    def _sort(self) -> list[int]:
+        successors: list[list[int]] = [[] for _ in self.links]
+        for position, links in enumerate(self.links):
+            for link in links.values():
+                successors[link.node].append(position)
+        order = topology.order(successors)
+        if len(order) < len(successors):
+            self._cycle(topology.find_cycle(successors))
+        return order
+
+    def _cycle(self, cycle: list[int]) -> None:
+        names = [self.flat.ids[position] for position in cycle]
+        if len(names) > 10:
+            names = [*names[:8], f"... ({len(names) - 9} more)", names[-1]]
+        path = " -> ".join([*names, self.flat.ids[cycle[0]]])
+        self._note(cycle[0], "cycle", f"These nodes wait for each other: {path}. Remove one of the links.")
+
+    def _follow_types(self) -> None:
+        """Type every output, and check every link against the type that really comes through it."""
+        types_of, links_of, profiles, mapped_of = self.types, self.links, self.profiles, self.mapped
+        for position in self.order:
+            if self.has_states:
+                self._settle_links(position)
+            profile = profiles[position]
+            if profile is None or position in self.gone:
+                continue
+            if profile.generic:
+                self._follow_generic(position, profile)
+            else:
+                rules = profile.rules
+                mapped: list[str] = []
+                for name, link in links_of[position].items():
+                    sources = types_of[link.node]
+                    if sources is not None:
+                        wanted = rules[name].type
+                        source = sources[link.port]
+                        if source is not wanted and self._fit(position, name, source, wanted) == "map":
+                            mapped.append(name)
+                if mapped:
+                    mapped_of[position] = frozenset(mapped)
+                    self._check_nesting(position, profile.types)
+                    types_of[position] = profile.list_types
+                else:
+                    types_of[position] = profile.types
+            if self.has_states and self.flat.nodes[position].state == "bypassed":
+                self._bypass(position, profile)
+
+    def _fit(self, position: int, port: str, source: TypeRef, wanted: TypeRef) -> str:
+        fit = fits(source, wanted)
+        if fit == "no":
+            advice = "Link a list of it" if wanted.is_list and source.name == wanted.name else f"Link an output of type {wanted}"
+            where = f"{self.flat.ids[position]}.{port}"
+            message = f"{where} is linked to {self._shown_source(position, port)} of type {source}; it takes {wanted}. {advice}."
+            self._note(position, "wrong_link_type", message, port)
+        return fit
+
+    def _shown_source(self, position: int, port: str) -> str:
+        link = self.links[position][port]
+        profile = self.profiles[link.node]
+        return f"{self.flat.ids[link.node]}.{profile.spec.outputs[link.port].name}" if profile else self.flat.ids[link.node]
+
+    def _check_nesting(self, position: int, types: Types) -> None:
+        profile = self.profiles[position]
+        for place, ref in enumerate(types):
+            if ref.is_list and profile is not None:
+                name = f"{self.flat.ids[position]}.{profile.spec.outputs[place].name}"
+                message = (
+                    f"{name} would give a list of lists: it runs once per element and gives {ref} each time. Join or pick first."
+                )
+                self._note(position, "nested_list", message, profile.spec.outputs[place].name)
+
+    def _follow_generic(self, position: int, profile: Profile) -> None:
+        """One letter, one type: all ports T of a node carry the same, and so do its outputs T."""
+        bound: dict[str, dict[str, str]] = {}  # letter -> type name -> the first port that brought it
+        mapped: list[str] = []
+        for name, link in self.links[position].items():
+            wanted = profile.rules[name].type
+            sources = self.types[link.node]
+            if sources is None:
+                continue
+            source = sources[link.port]
+            if source is not wanted and self._fit(position, name, source, wanted) == "map":
+                mapped.append(name)
+            if wanted.is_generic and not source.is_generic:
+                bound.setdefault(wanted.name, {}).setdefault(source.name, name)
+        for name, value in self.literals[position].items():
+            wanted = profile.rules[name].type
+            if wanted.is_generic and value is not None:
+                for element in value if isinstance(value, list) else [value]:
+                    bound.setdefault(wanted.name, {}).setdefault(PLAIN_NAMES[type(element)], name)
+        chosen = {letter: self._bind(position, profile, letter, types) for letter, types in bound.items()}
+        outputs = tuple(self._intern(TypeRef(chosen.get(ref.name, ref.name), ref.is_list)) for ref in profile.types)
+        if mapped:
+            self.mapped[position] = frozenset(mapped)
+            self._check_nesting(position, outputs)
+            outputs = tuple(self._intern(TypeRef(ref.name, True)) for ref in outputs)
+        self.types[position] = outputs
+
+    def _bind(self, position: int, profile: Profile, letter: str, types: dict[str, str]) -> str:
+        if types.keys() == {"int", "float"}:
+            literals = self.literals[position]
+            for name in literals:
+                if profile.rules[name].type.name == letter:
+                    literals[name] = _as_float(literals[name])
+            return "float"
+        if len(types) > 1:
+            parts = " and ".join(f"{kind} at {port}" for kind, port in types.items())
+            name = self.flat.ids[position]
+            message = f"{name} got {parts}; these inputs take values of one type. Give all of them the same type."
+            self._note(position, "mixed_types", message, list(types.values())[-1])
+        return next(iter(types))
+
+    # Muted and bypassed nodes.
+
+    def _settle_links(self, position: int) -> None:
+        """Follow bypasses, drop links to what is not there, and decide whether the node can still run."""
+        name, node = self.flat.ids[position], self.flat.nodes[position]
+        if node.state == "muted":
+            self.gone[position] = f"{name} is muted"
+            return
+        profile = self.profiles[position]
+        links = self.links[position]
+        for port, declared in list(links.items()):
+            link = links[port] = self.forward.get(declared, declared)
+            reason = self.lost.get(link) or self.gone.get(link.node)
+            if reason is None:
+                continue
+            del links[port]
+            if profile is None:
+                continue
+            if port in profile.defaults:
+                self.literals[position][port] = profile.defaults[port]
+            if port in profile.required and node.state is None and position not in self.gone:
+                self.gone[position] = reason  # the first cause, so that a long chain does not pile up reasons
+                self.skipped[name] = f"{name}.{port} has no value, because {reason}"
+            if node.state == "bypassed":
+                self.lost.setdefault(Link(position, -1), reason)
+
+    def _bypass(self, position: int, profile: Profile) -> None:
+        """Tie each output to the first linked input, in signature order, whose type fits it."""
+        types, name = self.types[position] or (), self.flat.ids[position]
+        reason = self.lost.get(Link(position, -1))
+        for place, output in enumerate(profile.spec.outputs):
+            own = Link(position, place)
+            source = self._first_fitting(position, profile, types[place])
+            if source is not None:
+                self.forward[own] = source
+            elif reason is not None:
+                self.lost[own] = reason
+            elif own in self.used:
+                message = (
+                    f"{name} is bypassed, and no linked input of it fits its output {output.name} of type {types[place]}. "
+                    f"Link such an input, or mute it instead."
+                )
+                self._note(position, "bypass_without_input", message, output.name)
+        self.gone[position] = f"{name} is bypassed and hands nothing on"
+
+    def _first_fitting(self, position: int, profile: Profile, wanted: TypeRef) -> Link | None:
+        links = self.links[position]
+        for port in profile.spec.inputs:
+            link = links.get(port.name)
+            if link is None:
+                continue
+            sources = self.types[link.node]
+            if sources is None or fits(sources[link.port], wanted) == "direct":
+                return link
+        return None
+
+    def settled_outputs(self) -> Iterator[tuple[str, Link | None, str]]:
+        """Each named output with where its value comes from, or None and the reason."""
+        for name, declared in self.outputs.items():
+            link = self.forward.get(declared, declared)
+            reason = self.lost.get(link) or self.gone.get(link.node)
+            skipped = self.skipped.get(self.flat.ids[link.node], reason)
+            yield name, (None if reason else link), skipped or ""
+
+
+def _takes_literal(rule: Rule) -> bool:
+    return rule.type.is_generic or rule.type.name in PLAIN_NAMES.values()
+
+
+def _as_float(value: Plain) -> Plain:
+    if isinstance(value, list):
+        return [_as_float(element) for element in value]
+    return float(value) if type(value) is int else value

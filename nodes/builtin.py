@@ -1,0 +1,18 @@
+"""The modules that declare the built-in nodes; the registry reads the nodes off them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MODULES: Final = (
+    "nodes.load",
+    "nodes.text",
+    "nodes.tokens",
+    "nodes.cache",
+    "nodes.latents",
+    "nodes.denoise",
+    "nodes.decode",
+    "nodes.image",
+    "nodes.save",
+    "nodes.primitives",
+)

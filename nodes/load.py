@@ -1,0 +1,119 @@
+"""Nodes that turn a model's name into recipes. They read file headers; nothing is loaded here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+
+from graph.context import Context
+from graph.errors import Refused
+from graph.node import node
+from graph.spec import Doc, Model
+from nodes.families import family_of_pipeline
+from nodes.families.family import Defaults, Family
+from nodes.models import MINI, find_model
+from nodes.recipes import Denoiser, Dtype, Scheduler, TextEncoder, Tokenizer, Vae
+from nodes.tensors import DTYPES
+from nodes.weights import Weights, config_identity, files_identity, read_config, weights_of
+
+TOKENIZER_FILES: Final = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.json",
+    "merges.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+)
+_BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+class Pipeline(NamedTuple):
+    """The parts of a text-to-image model."""
+
+    tokenizer: Tokenizer
+    text_encoder: TextEncoder
+    denoiser: Denoiser
+    vae: Vae
+    scheduler: Scheduler
+
+
+@node(title="Load pipeline", version=1, category="load", light=True)
+def load_pipeline(
+    ctx: Context,
+    model: Annotated[str, Model("pipeline"), Doc("A model folder in the diffusers layout, by its name")] = MINI,
+    dtype: Annotated[
+        Literal["auto", "float32", "bfloat16"], Doc("What the model computes in; auto is what its files hold")
+    ] = "auto",
+) -> Pipeline:
+    """The parts of a model, as recipes. Refuses a folder with missing or damaged files, or parts that do not fit."""
+    folder = find_model(model, ctx.home)
+    adapter = family_of_pipeline(str(read_config(folder / "model_index.json").get("_class_name", "")))
+    configs = _configs(adapter, folder)
+    adapter.check(configs)
+    parts = {role: _part(adapter, role, folder, configs[role], dtype) for role in ("text_encoder", "denoiser", "vae")}
+    advised, (max_side, max_text) = _advised(adapter, model, folder), adapter.reach(configs["denoiser"])
+    place = {role: str(folder / component.subfolder) for role, component in adapter.components.items()}
+    tokenizer_identity = files_identity(Path(place["tokenizer"]), TOKENIZER_FILES)
+    return Pipeline(
+        Tokenizer(adapter.name, tokenizer_identity, place["tokenizer"]),
+        TextEncoder(adapter.name, *parts["text_encoder"]),
+        Denoiser(adapter.name, *parts["denoiser"], advised.steps, advised.guidance, min(max_side, adapter.bounds.high), max_text),
+        Vae(adapter.name, *parts["vae"]),
+        Scheduler(adapter.name, config_identity(configs["scheduler"]), place["scheduler"]),
+    )
+
+
+def _configs(adapter: Family, folder: Path) -> dict[str, dict[str, Any]]:  # Any: the library's JSON
+    """Each part's configuration, by role. Raises `Refused` for a missing part or one of another class."""
+    configs: dict[str, dict[str, Any]] = {}
+    for role, component in adapter.components.items():
+        if role == "tokenizer":
+            read_config(folder / component.subfolder / "tokenizer_config.json")
+            continue
+        name = "scheduler_config.json" if role == "scheduler" else "config.json"
+        configs[role] = config = read_config(folder / component.subfolder / name)
+        found = config.get("_class_name") or next(iter(config.get("architectures") or ()), "")
+        if found not in component.classes:
+            wanted = " or ".join(component.classes)
+            text = f'{component.subfolder}/{name} describes a "{found}", but {adapter.name} takes {wanted}'
+            raise Refused(f"{text}; use parts of one model", port="model", code="family_mismatch")
+    return configs
+
+
+def _part(
+    adapter: Family, role: str, folder: Path, config: dict[str, Any], dtype: str
+) -> tuple[str, Dtype, str, int]:  # Any: the library's JSON
+    """Identity, dtype, folder and bytes of a part with weights."""
+    component = adapter.components[role]
+    place = folder / component.subfolder
+    weights = weights_of(place, component.stem)
+    identity = hashlib.sha256(f"{config_identity(config)} {weights.identity}".encode()).hexdigest()
+    chosen = _dtype(weights, dtype)
+    nbytes = weights.nbytes * _BYTES[chosen] // DTYPES[weights.dtype][1]
+    return identity, chosen, str(place), nbytes
+
+
+def _dtype(weights: Weights, asked: str) -> Dtype:
+    """What the part computes in. `auto` is the files' own type, or float32 where they hold one we do not compute in."""
+    if asked != "auto":
+        return cast(Dtype, asked)
+    return cast(Dtype, {"F32": "float32", "BF16": "bfloat16", "F16": "float32"}.get(weights.dtype, "float32"))
+
+
+def _advised(adapter: Family, name: str, folder: Path) -> Defaults:
+    """What the model's makers advise: its own `latentgraph.json` ({"steps", "guidance"}) before the family's."""
+    general = adapter.defaults(name)
+    if name == MINI:
+        from nodes.mini.defaults import GUIDANCE, STEPS
+
+        return Defaults(STEPS, GUIDANCE, general.strength)
+    try:
+        own = json.loads((folder / "latentgraph.json").read_text(encoding="utf-8"))
+        return Defaults(int(own.get("steps", general.steps)), float(own.get("guidance", general.guidance)), general.strength)
+    except FileNotFoundError:
+        return general
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Refused(f"{folder.name}/latentgraph.json cannot be read ({error}); correct it or remove it") from error

@@ -1,0 +1,72 @@
+"""Which model folders there are, by name. Workflows hold names only; a name never leaves the folders searched.
+
+Searched are the `models` folder of the data folder and the folders in the environment variable LATENTGRAPH_MODELS.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from graph.errors import Refused, nearest
+
+#: The shipped miniature's name; a folder of this name elsewhere does not hide it.
+MINI: Final = "mini"
+ROOTS_VARIABLE: Final = "LATENTGRAPH_MODELS"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+
+
+class ModelFolder(NamedTuple):
+    """A pipeline folder and the name that workflows call it by."""
+
+    name: str
+    folder: Path
+
+
+def mini_folder() -> Path:
+    """Where the shipped miniature's weights lie."""
+    return Path(__file__).parent / "mini" / "weights"
+
+
+def model_roots(home: Path) -> tuple[Path, ...]:
+    """The folders searched for models, in order."""
+    extra = os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep)
+    return (home / "models", *(Path(root) for root in extra if root))
+
+
+def list_models(home: Path) -> list[ModelFolder]:
+    """Every pipeline folder found (one with a model_index.json, one or two levels deep), by name."""
+    found: dict[str, Path] = {}
+    for root in reversed(model_roots(home)):
+        found |= {path.parent.relative_to(root).as_posix(): path.parent for path in _indexes(root)}
+    if (mini_folder() / "model_index.json").is_file():
+        found[MINI] = mini_folder()
+    return [ModelFolder(name, found[name]) for name in sorted(found) if _NAME.fullmatch(name)]
+
+
+def find_model(name: str, home: Path) -> Path:
+    """The folder of the model `name`. Raises `Refused` for a name that is no name, or is not found."""
+    if not _NAME.fullmatch(name):
+        text = f'"{name}" is not the name of a model; names are like "z-image" or "maker/z-image", never paths'
+        raise Refused(f"{text}. Put the folder under models/ and use its name", port="model", code="bad_model_name")
+    if name == MINI:
+        return mini_folder()
+    for root in model_roots(home):
+        folder = root / name
+        if (folder / "model_index.json").is_file() and _inside(folder, root):
+            return folder
+    known = nearest(name, [model.name for model in list_models(home)])
+    raise Refused(f'there is no model "{name}".{known}', port="model", code="unknown_model")
+
+
+def _indexes(root: Path) -> Iterator[Path]:
+    yield from root.glob("*/model_index.json")
+    yield from root.glob("*/*/model_index.json")
+
+
+def _inside(folder: Path, root: Path) -> bool:
+    """A link to somewhere else is the owner's own choice only if it is the root itself."""
+    return folder.resolve().is_relative_to(root.resolve())

@@ -1,0 +1,159 @@
+"""The node that writes a picture where people find it, with everything needed to make it again inside.
+
+numpy and Pillow only: a picture that was remembered is saved without loading torch.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from graph.context import Context
+from graph.node import node
+from graph.publish import publish, unique_name
+from graph.spec import Doc
+from nodes.image import to_pictures
+from nodes.values import Image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+#: The PNG text chunks: the workflow, the resolved run, and the one-line form that other programs read.
+WORKFLOW_CHUNK: Final = "workflow"
+RUN_CHUNK: Final = "latentgraph"
+PARAMETERS_CHUNK: Final = "parameters"
+
+
+@node(title="Save image", version=1, category="save", effect=True, output="file")
+def save_image(
+    ctx: Context,
+    image: Image,
+    name: Annotated[str, Doc("How the file's name begins")] = "image",
+) -> str:
+    """Write a PNG that carries its workflow and settings, and give its file name. Never replaces a file."""
+    settings = settings_of(ctx.resolved, ctx.node_id) | {"width": image.width, "height": image.height}
+    names = []
+    for picture in to_pictures(image):
+        chosen = unique_name(name)
+        record = {"id": chosen, "file": f"{chosen}.png", "kind": "image", "settings": settings, "run": dict(ctx.resolved)}
+        publish(ctx.output_folder, chosen, ".png", png_bytes(picture, settings, ctx.resolved), record)
+        names.append(f"{chosen}.png")
+    return names[0]
+
+
+def png_bytes(picture: Picture, settings: Mapping[str, Any], resolved: Mapping[str, Any]) -> bytes:
+    """A PNG with the settings, the resolved run and its workflow inside (Any: plain JSON)."""
+    from PIL.PngImagePlugin import PngInfo
+
+    chunks = PngInfo()
+    chunks.add_itxt(PARAMETERS_CHUNK, parameters_line(settings))
+    chunks.add_itxt(RUN_CHUNK, _json({"settings": dict(settings), "run": {k: v for k, v in resolved.items() if k != "workflow"}}))
+    if "workflow" in resolved:
+        chunks.add_itxt(WORKFLOW_CHUNK, _json(resolved["workflow"]))
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", pnginfo=chunks, compress_level=4)
+    return buffer.getvalue()
+
+
+def read_png(data: bytes) -> dict[str, Any]:
+    """What `png_bytes` put in: "settings", "run", "workflow" (each {} if absent). Raises ValueError if it is no PNG."""
+    from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
+
+    try:
+        with Pillow.open(io.BytesIO(data), formats=("PNG",)) as opened:
+            chunks = dict(getattr(opened, "text", {}))
+    except (UnidentifiedImageError, OSError) as error:
+        raise ValueError(f"this is no readable PNG: {error}") from error
+    found = json.loads(chunks.get(RUN_CHUNK, "{}"))
+    workflow = json.loads(chunks.get(WORKFLOW_CHUNK, "{}"))
+    return {"settings": found.get("settings", {}), "run": found.get("run", {}), "workflow": workflow}
+
+
+def settings_of(resolved: Mapping[str, Any], node_id: str) -> dict[str, Any]:
+    """Prompt, steps, guidance, seed and the like, from the nodes above the save; null where none or several say it.
+
+    `resolved` is the run's record (`Context.resolved`); Any: plain JSON.
+    """
+    nodes: Mapping[str, Any] = resolved.get("nodes", {})
+    samplers = [id for id in nodes if nodes[id].get("type") == "denoise"]
+    sampler = samplers[0] if len(samplers) == 1 else None
+    inputs = nodes[sampler].get("inputs", {}) if sampler else {}
+    return {
+        "prompt": _prompt(resolved, sampler, "positive"),
+        "negative_prompt": _prompt(resolved, sampler, "negative"),
+        "steps": inputs.get("steps"),
+        "guidance": inputs.get("guidance"),
+        "seed": inputs.get("seed"),
+        "strength": inputs.get("strength"),
+        "model": _single(nodes, resolved, "load_pipeline", "model"),
+        "created_at": resolved.get("created_at") or datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def parameters_line(settings: Mapping[str, Any]) -> str:
+    """The settings as other programs write and read them: prompt, negative prompt, then "Steps: 20, Seed: 7, ..."."""
+    named = {"Steps": "steps", "CFG scale": "guidance", "Seed": "seed", "Denoising strength": "strength", "Model": "model"}
+    facts = [f"{label}: {settings[key]}" for label, key in named.items() if settings.get(key) is not None]
+    facts.append(f"Size: {settings['width']}x{settings['height']}")
+    lines = [str(settings.get("prompt") or "")]
+    if settings.get("negative_prompt"):
+        lines.append(f"Negative prompt: {settings['negative_prompt']}")
+    return "\n".join([*lines, ", ".join(facts)])
+
+
+def _prompt(resolved: Mapping[str, Any], sampler: str | None, port: str) -> str | None:  # Any: plain JSON
+    """The one text tokenized above a port of the sampler."""
+    if sampler is None:
+        return None
+    found = {
+        str(resolved["nodes"][id]["inputs"]["prompt"])
+        for id in _above(resolved, sampler, port)
+        if resolved["nodes"].get(id, {}).get("type") == "tokenize" and "prompt" in resolved["nodes"][id].get("inputs", {})
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _above(resolved: Mapping[str, Any], start: str, port: str | None) -> Iterator[str]:  # Any: plain JSON
+    """Ids of the nodes that feed a node, through `port` alone or through all its inputs."""
+    stack, seen = list(_sources(resolved, start, port)), set[str]()
+    while stack:
+        id = stack.pop()
+        if id not in seen:
+            seen.add(id)
+            yield id
+            stack.extend(_sources(resolved, id, None))
+
+
+def _sources(resolved: Mapping[str, Any], id: str, port: str | None) -> Iterator[str]:  # Any: plain JSON
+    """Linked nodes: by the run's own record of links where it has one, else by the workflow."""
+    element = re.search(r"\[\d+\]$", id)
+    recorded = resolved.get("nodes", {}).get(id, {}).get("links")
+    plain_id = id[: element.start()] if element else id
+    links: Mapping[str, Any] = recorded if recorded is not None else _workflow_links(resolved, plain_id)
+    for name, source in links.items():
+        if port is None or name == port:
+            for one in source if isinstance(source, list) else [source]:
+                yield one if one in resolved["nodes"] or element is None else f"{one}{element[0]}"
+
+
+def _workflow_links(resolved: Mapping[str, Any], id: str) -> dict[str, str]:  # Any: plain JSON
+    inputs = resolved.get("workflow", {}).get("nodes", {}).get(id, {}).get("inputs", {})
+    return {
+        name: value["link"].rsplit(".", 1)[0] for name, value in inputs.items() if isinstance(value, dict) and "link" in value
+    }
+
+
+def _single(nodes: Mapping[str, Any], resolved: Mapping[str, Any], type: str, port: str) -> Any:  # Any: plain JSON
+    workflow = resolved.get("workflow", {}).get("nodes", {})
+    entries = [entry for entry in (*nodes.values(), *workflow.values()) if entry.get("type") == type]
+    found = {entry.get("inputs", {}).get(port) for entry in entries if isinstance(entry.get("inputs", {}).get(port), str)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _json(value: Any) -> str:  # Any: plain JSON
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

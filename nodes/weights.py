@@ -1,0 +1,159 @@
+"""Which weights a folder holds, read from file headers: identity, size, dtype, and what is missing.
+
+The identity is a SHA-256 over each file's header, its size and one block of every tensor, so it costs milliseconds for
+a model of any size. It does not depend on where the folder lies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from graph.errors import Refused
+from nodes.tensors import DTYPES
+
+BLOCK_BYTES: Final = 4096
+#: safetensors refuses larger headers too; a garbage length must not make us allocate.
+MAX_HEADER_BYTES: Final = 100_000_000
+#: Two writes within the clock tick of a file system leave the same mtime; a file this young is read again.
+SETTLED_S: Final = 2.0
+
+
+class Weights(NamedTuple):
+    """The weights of one model part: identity (hex), bytes of its tensors, and the dtype most of them have ("F32")."""
+
+    identity: str
+    nbytes: int
+    dtype: str
+
+
+class _File(NamedTuple):
+    digest: str
+    nbytes: int
+    dtypes: tuple[tuple[str, int], ...]
+    names: tuple[str, ...]
+
+
+def weights_of(folder: Path, stem: str) -> Weights:
+    """The weights in `folder`: `<stem>.safetensors`, or the shards that `<stem>.safetensors.index.json` lists.
+
+    Raises `Refused` if a file is missing, cut short or no safetensors file; reads headers and single blocks only.
+    """
+    files = {name: _read(folder / name) for name in _file_names(folder, stem)}
+    dtypes: Counter[str] = Counter()
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(f"{name} {files[name].digest}\n".encode())
+        dtypes.update(dict(files[name].dtypes))
+    return Weights(digest.hexdigest(), sum(file.nbytes for file in files.values()), dtypes.most_common(1)[0][0])
+
+
+def files_identity(folder: Path, names: tuple[str, ...]) -> str:
+    """SHA-256 (hex) over the names and bytes of those of the small files `names` that `folder` has."""
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        path = folder / name
+        if path.is_file():
+            digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def read_config(path: Path) -> dict[str, Any]:  # Any: the library's JSON, each family reads what it knows
+    """A component's JSON file. Raises `Refused` if it is missing or not a JSON object."""
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Refused(f"{_short(path)} is missing; the model folder is incomplete, copy it again", code="missing_file") from None
+    except ValueError as error:
+        raise Refused(f"{_short(path)} is not readable JSON ({error}); copy the file again", code="damaged_file") from error
+    if not isinstance(config, dict):
+        raise Refused(f"{_short(path)} holds no JSON object; copy the file again", code="damaged_file")
+    return config
+
+
+def config_identity(config: dict[str, Any]) -> str:  # Any: as read_config
+    """SHA-256 (hex) of a configuration, without the notes that libraries leave in it (`_diffusers_version`, ...)."""
+    kept = {key: value for key, value in config.items() if not key.startswith("_") or key == "_class_name"}
+    kept.pop("transformers_version", None)
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def _file_names(folder: Path, stem: str) -> tuple[str, ...]:
+    single, index = folder / f"{stem}.safetensors", folder / f"{stem}.safetensors.index.json"
+    if single.is_file():
+        return (single.name,)
+    if not index.is_file():
+        others = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
+        hint = f"; {others[0]} is a pickle, which is never loaded: convert it to safetensors" if others else ""
+        raise Refused(
+            f"{_short(single)} is missing{hint or '; the model folder is incomplete, copy it again'}", code="missing_file"
+        )
+    names = sorted(set(read_config(index).get("weight_map", {}).values()))
+    missing = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
+    if missing or not names:
+        shown = ", ".join(missing[:3]) or "every shard"
+        text = f"{_short(index)} lists {len(names)} shards, of which {shown} is missing; copy the model folder again"
+        raise Refused(text, code="missing_file")
+    return tuple(names)
+
+
+def _read(path: Path) -> _File:
+    """The file's description, remembered by what `stat` says of it."""
+    stat = os.stat(path)
+    known = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    if time.time() - stat.st_mtime < SETTLED_S:
+        return _describe.__wrapped__(str(path), *known)
+    return _describe(str(path), *known)
+
+
+@lru_cache(maxsize=4096)
+def _describe(path: str, device: int, inode: int, size: int, mtime_ns: int) -> _File:
+    """Header, size and one block of every tensor. The last four arguments are the cache's key, `size` also the limit."""
+    digest = hashlib.sha256(f"{size}\n".encode())
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(MAX_HEADER_BYTES, size - 8):
+            raise _damaged(path, f"its header says {length} bytes")
+        raw = file.read(length)
+        try:
+            tensors = json.loads(raw)
+            tensors.pop("__metadata__", None)
+            spans = {name: _span(entry) for name, entry in tensors.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _damaged(path, f"its header cannot be read ({error})") from error
+        digest.update(raw)
+        body = 8 + length
+        if not spans or max(end for _, end, _ in spans.values()) + body != size:
+            raise _damaged(path, f"it is {size} bytes long, its header says otherwise")
+        for name in sorted(spans, key=lambda name: spans[name][0]):
+            begin, end, _ = spans[name]
+            file.seek(body + begin)
+            digest.update(file.read(min(BLOCK_BYTES, end - begin)))
+    dtypes: Counter[str] = Counter()
+    for begin, end, dtype in spans.values():
+        dtypes[dtype] += end - begin
+    return _File(digest.hexdigest(), size - body, tuple(sorted(dtypes.items())), tuple(sorted(spans)))
+
+
+def _span(entry: dict[str, Any]) -> tuple[int, int, str]:  # Any: a header entry as it stands in the file
+    begin, end = entry["data_offsets"]
+    dtype, shape = entry["dtype"], entry["shape"]
+    if dtype in DTYPES and end - begin != math.prod(shape) * DTYPES[dtype][1]:
+        raise ValueError(f"{dtype} {shape} does not take {end - begin} bytes")
+    return int(begin), int(end), str(dtype)
+
+
+def _damaged(path: str, why: str) -> Refused:
+    return Refused(f"{_short(Path(path))} is damaged: {why}. Copy the file again", code="damaged_file")
+
+
+def _short(path: Path) -> str:
+    """The last two parts of a path: messages go to pages and logs, which need not know where the models lie."""
+    return "/".join(path.parts[-2:])

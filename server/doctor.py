@@ -1,0 +1,129 @@
+"""`latentgraph doctor`: is everything that a run needs in place on this machine?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from graph.errors import LatentgraphError
+from server.settings import machine_devices
+from server.shadow import shadows
+from server.text import size_text
+from server.workspace import Workspace
+
+#: Below this a run may end up without its cache.
+LOW_SPACE_BYTES: Final = 1 << 30
+
+_LIBRARIES: Final = ("torch", "diffusers", "transformers", "torchao", "safetensors")
+_PROBE: Final = "import torch; print(torch.__version__, torch.cuda.device_count(), torch.get_num_threads())"
+
+
+class Finding(NamedTuple):
+    """One thing looked at. "wrong" makes the command fail; "note" is worth knowing; `message` says what to do."""
+
+    state: Literal["ok", "note", "wrong"]
+    subject: str
+    message: str
+
+
+def examine(workspace: Workspace) -> list[Finding]:
+    """Look at everything; each check gives at least one finding and none raises."""
+    checks: list[Callable[[Workspace], Iterator[Finding]]] = [_python, _libraries, _names, _home, _node_types, _packs, _devices]
+    return [finding for check in checks for finding in check(workspace)]
+
+
+def _python(_: Workspace) -> Iterator[Finding]:
+    state: Literal["ok", "wrong"] = "ok" if sys.version_info >= (3, 11) else "wrong"
+    need = "" if state == "ok" else "; install Python 3.11 or newer"
+    yield Finding(state, "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}{need}")
+
+
+def _libraries(_: Workspace) -> Iterator[Finding]:
+    for name in _LIBRARIES:
+        try:
+            yield Finding("ok", name, version(name))
+        except PackageNotFoundError:
+            yield Finding("wrong", name, "is not installed; run: pip install -c constraints.txt -e .")
+
+
+def _names(_: Workspace) -> Iterator[Finding]:
+    found = shadows(Path(__file__).parents[1])
+    for shadow in found:
+        effect = "Python imports it instead of ours" if shadow.wins else "ours comes first on the path"
+        what = "take that folder off the path or uninstall what brought it" if shadow.wins else "nothing to do"
+        yield Finding(
+            "wrong" if shadow.wins else "note", "import names", f"{shadow.path} is called {shadow.name} too; {effect}: {what}"
+        )
+    if not found:
+        yield Finding("ok", "import names", "graph, nodes and server are ours alone")
+
+
+def _home(workspace: Workspace) -> Iterator[Finding]:
+    home = workspace.home
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        yield Finding("wrong", "data folder", f"{home} cannot be written ({error.strerror}); set LATENTGRAPH_HOME or give --home")
+        return
+    others = stat.S_IMODE(home.stat().st_mode) & 0o077
+    if others and os.name == "posix":
+        yield Finding("note", "data folder", f"{home} can be entered by other users; run: chmod 700 {home}")
+    free = shutil.disk_usage(home).free
+    low = free < LOW_SPACE_BYTES
+    advice = "; runs may end up without their cache: free some space, or run `latentgraph cache clear`" if low else ""
+    yield Finding("note" if low else "ok", "data folder", f"{home}, {size_text(free)} free{advice}")
+
+
+def _node_types(workspace: Workspace) -> Iterator[Finding]:
+    try:
+        registry = workspace.registry
+    except LatentgraphError as error:
+        yield Finding("wrong", "node types", str(error))
+        return
+    yield Finding("ok", "node types", f"{len(registry.specs)} known, {len(registry.wire_types)} wire types")
+
+
+def _packs(workspace: Workspace) -> Iterator[Finding]:
+    if not workspace.packs:
+        yield Finding("note", "packs", "left out by --no-packs")
+        return
+    try:
+        registry = workspace.registry
+    except LatentgraphError:
+        return  # told under node types
+    for pack in registry.packs.values():
+        count = sum(type_id.startswith(f"{pack.name}/") for type_id in registry.specs)
+        yield Finding("ok", f"pack {pack.name}", f"{count} node types from {pack.distribution} {pack.version}")
+    for broken in registry.broken.values():
+        reason = " ".join(broken.reason.split())
+        yield Finding(
+            "wrong", f"pack {broken.pack.name}", f"of {broken.pack.distribution} {broken.pack.version} gives no nodes: {reason}"
+        )
+    if not registry.packs and not registry.broken:
+        yield Finding("ok", "packs", "none installed")
+
+
+def _devices(_: Workspace) -> Iterator[Finding]:
+    yield Finding("ok", "devices", f"{', '.join(machine_devices())}; {os.cpu_count()} CPU cores")
+    try:
+        probe = subprocess.run([sys.executable, "-P", "-c", _PROBE], capture_output=True, text=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Finding("wrong", "torch", f"cannot be tried ({error}); reinstall it")
+        return
+    if probe.returncode != 0:
+        reason = (probe.stderr.strip().splitlines() or ["no reason given"])[-1]
+        yield Finding("wrong", "torch", f"cannot be imported ({reason}); reinstall it")
+        return
+    release, gpus, threads = probe.stdout.split()
+    yield Finding("ok", "torch", f"{release} imports; {gpus} CUDA devices, {threads} CPU threads")

@@ -1,0 +1,73 @@
+"""`latentgraph plan` and `why`: what a run would do, and why a node would run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import nearest
+from server.report import DONE, print_data, print_json
+from server.run import open_engine, prepare
+from server.settings import WrongUsage
+from server.text import columns, seconds_text, size_text
+from server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from graph.plan import Plan
+
+
+def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: str | None, json: bool) -> int:
+    """Print the plan of a workflow; gives the exit code. Raises WorkflowError if it is refused."""
+    compiled = prepare(workspace, file, assignments)
+    with open_engine(workspace, devices) as engine:
+        made = engine.described(engine.plan(compiled))
+    print_json(plan_json(made, file)) if json else print_data(plan_text(made))
+    return DONE
+
+
+def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str], devices: str | None, json: bool) -> int:
+    """Print why a node would run or not; gives the exit code. Raises WrongUsage for an unknown node."""
+    compiled = prepare(workspace, file, assignments)
+    if node not in compiled.index:
+        raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, compiled.ids)}')
+    with open_engine(workspace, devices) as engine:
+        reasons = engine.why(compiled, node)
+    if json:
+        print_json({"node": node, "reasons": [reason._asdict() for reason in reasons]})
+    else:
+        print_data("\n".join(reason.message for reason in reasons))
+    return DONE
+
+
+def plan_json(plan: Plan, file: Path) -> dict[str, Any]:  # Any: plain JSON
+    """What `plan --json` prints; times in seconds, null where nothing is known yet."""
+    return {
+        "workflow": str(file),
+        "nodes": [node._asdict() for node in plan.nodes],
+        "seconds": plan.seconds,
+        "peak_bytes": plan.peak_bytes,
+        "absent": plan.absent,
+    }
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as people read it: a line per node, and a line of totals."""
+    rows = [
+        (
+            node.id,
+            node.type,
+            node.state if node.tasks in (0, 1) else f"{node.state} {node.running} of {node.tasks}",
+            node.place,
+            "" if node.seconds is None else seconds_text(node.seconds),
+            "" if node.peak_bytes is None else size_text(node.peak_bytes),
+            node.reason,
+        )
+        for node in plan.nodes
+    ]
+    running = sum(node.state == "run" for node in plan.nodes)
+    seconds = "time unknown before the first run" if plan.seconds is None else f"about {seconds_text(plan.seconds)}"
+    peaks = "".join(f"; peak {size_text(size)} on {place}" for place, size in plan.peak_bytes.items())
+    total = f"{running} of {len(plan.nodes)} nodes run; {seconds if running else 'nothing to compute'}{peaks}"
+    table = columns([("NODE", "TYPE", "STATE", "PLACE", "TIME", "PEAK", "REASON"), *rows])
+    return f"{table}\n{total}"

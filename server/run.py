@@ -1,0 +1,149 @@
+"""`latentgraph run`: the engine in this process, shown on stderr, its result on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from graph.compile import Compiled, compile_document
+from graph.publish import remove_unfinished
+from server.assignments import PickedFile, assign
+from server.display import ResultRow, RunDisplay, closing_table
+from server.files import beside, bring, refuse_missing
+from server.interruption import Interruption
+from server.report import CANCELLED, DONE, FAILED, print_data, print_json, tell
+from server.settings import machine_devices, parse_devices
+from server.values import value_json, value_text
+from server.workspace import Workspace, read_workflow
+
+if TYPE_CHECKING:
+    from graph.engine import Engine
+    from graph.execute import NodeResult, RunResult
+    from graph.plan import Plan
+
+#: Exit codes by the state a run ends in.
+EXIT = {"done": DONE, "failed": FAILED, "cancelled": CANCELLED}
+
+
+class Prepared(NamedTuple):
+    """A valid workflow with the values of `--set`, and the files that are to be copied into the data folder."""
+
+    compiled: Compiled
+    files: tuple[PickedFile, ...]
+
+
+def check(workspace: Workspace, file: Path, assignments: Sequence[str] = ()) -> Prepared:
+    """Read, set and validate a workflow; writes nothing. Raises WorkflowError with every problem."""
+    document = read_workflow(file)
+    specs = workspace.registry.specs
+    assigned = assign(document, specs, assignments)
+    compiled = compile_document(assigned.document, specs, file=str(file))
+    files = assigned.files + beside(compiled, file.parent)
+    refuse_missing(compiled, workspace.home, files, str(file))
+    return Prepared(compiled, files)
+
+
+def prepare(workspace: Workspace, file: Path, assignments: Sequence[str]) -> Compiled:
+    """The same, and only then the files that it needs are copied into the data folder."""
+    checked = check(workspace, file, assignments)
+    bring(workspace.home, checked.files)
+    return checked.compiled
+
+
+def open_engine(workspace: Workspace, devices: str | None) -> Engine:
+    """The engine of this process on the named devices, or on the machine's."""
+    from graph.engine import Engine
+    from nodes.runtime import DeviceRuntime
+
+    names = parse_devices(devices) if devices is not None else machine_devices()
+    setup = "nodes.runtime:worker" if workspace.packs else "nodes.runtime:worker_without_packs"
+    return Engine(workspace.registry, workspace.home, devices=names, runtime=DeviceRuntime, setup=setup)
+
+
+def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:
+    """Run a workflow; gives the exit code. Raises WorkflowError if it is refused before it starts."""
+    compiled = prepare(workspace, file, assignments)
+    with open_engine(workspace, devices) as engine:
+        result = carry_out(engine, engine.plan(compiled, seeds=engine.draw_seeds(compiled)), output)
+        tell(closing_table([_row(node) for node in result.nodes], result.seconds))
+        _tell_ending(result)
+        outputs = with_paths(compiled, result.outputs, output)
+        if json:
+            print_json(run_json(result, outputs, file))
+        else:
+            _print_outputs(outputs, bool(result.absent))
+    return EXIT[result.state]
+
+
+def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
+    """Start a plan and wait for its end, showing it on stderr; Ctrl-C and SIGTERM cancel it."""
+    display = RunDisplay(len(plan.run), engine.home / "previews")
+
+    def clean() -> None:
+        display.remove_previews()
+        remove_unfinished(output)
+        engine.abandon()
+
+    with Interruption(clean) as interruption, display:
+        handle = engine.start(plan, output_folder=output.absolute())
+        handle.watch_previews(display.is_live)
+        interruption.watch(handle.cancel)
+        result = handle.wait(on_events=display.on_events)
+    assert result is not None  # it waits for the end
+    return result
+
+
+def _row(node: NodeResult) -> ResultRow:
+    return ResultRow(node.id, node.element, node.state, node.seconds, node.device, node.note or _first_line(node.error))
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def _tell_ending(result: RunResult) -> None:
+    for message in result.messages:
+        tell(message)
+    for node in result.nodes:
+        if node.state == "failed":
+            tell(node.error)
+    for name, reason in result.absent.items():
+        tell(f"output {name} is absent: {reason}")
+    if result.state == "cancelled":
+        tell("cancelled")
+
+
+def with_paths(compiled: Compiled, outputs: Mapping[str, object], folder: Path) -> dict[str, object]:
+    """Named outputs with the path in place of the name of a file that an effect wrote into `folder`."""
+
+    def path_of(value: object) -> object:
+        if isinstance(value, list):
+            return [path_of(item) for item in value]
+        return str(folder / value) if isinstance(value, str) and value and (folder / value).is_file() else value
+
+    effects = {name for name, link in compiled.outputs.items() if link is not None and compiled.specs[link.node].effect}
+    return {name: path_of(value) if name in effects else value for name, value in outputs.items()}
+
+
+def _print_outputs(outputs: Mapping[str, object], some_absent: bool) -> None:
+    """One output: its value alone, ready for a script; several: a line each."""
+    if len(outputs) == 1 and not some_absent:
+        print_data(value_text(next(iter(outputs.values()))))
+        return
+    for name, value in outputs.items():
+        print_data(f"{name}: {value_text(value)}")
+
+
+def run_json(result: RunResult, outputs: Mapping[str, object], file: Path) -> dict[str, Any]:  # Any: plain JSON
+    """What `run --json` prints."""
+    return {
+        "state": result.state,
+        "workflow": str(file),
+        "outputs": {name: value_json(value) for name, value in outputs.items()},
+        "absent": result.absent,
+        "nodes": [node._asdict() for node in result.nodes],
+        "seeds": result.seeds,
+        "seconds": result.seconds,
+        "messages": result.messages,
+    }
