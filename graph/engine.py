@@ -149,12 +149,11 @@ class Handle:
         run = self._run
         until = None if timeout is None else time.monotonic() + timeout
         while True:
-            with run.changed:
-                while not run.events and run.state == "running":
-                    left = None if until is None else until - time.monotonic()
-                    if left is not None and left <= 0:
-                        return None
-                    run.changed.wait(left if left is not None else 3600.0)
+            while not run.events and run.state == "running":
+                left = 3600.0 if until is None else until - time.monotonic()
+                if left <= 0:
+                    return None
+                run.wait(left)
             ended = run.state != "running"
             events = run.drain()
             if on_events is not None and events:

@@ -28,7 +28,8 @@ def forecast(
 ) -> Forecast | None:
     """Play a run through. `devices` are the real ones' ledgers (copied); `loading_seconds` is by weights identity.
 
-    None if a device task was never seen before: a guess would be no help. Host tasks never seen count as nothing.
+    None if a device task was never seen before, or nothing was: a guess would be no help. Else host tasks never seen
+    count as nothing (what takes less than 1 ms is not learned).
     """
     schedule = Schedule({name: device.budget_bytes for name, device in devices.items()})
     for name, device in devices.items():
@@ -39,7 +40,7 @@ def forecast(
     under_way: list[tuple[float, int, str]] = []
     busy: dict[str, float] = {}
     peaks: dict[str, int] = {}
-    now = 0.0
+    now, seen = 0.0, not queue.open
     while queue.open:
         for place in list(idle):
             assignment = schedule.take(place, now)
@@ -48,6 +49,7 @@ def forecast(
             guess = estimate(assignment.task)
             if guess is None and place != HOST:
                 return None
+            seen = seen or guess is not None
             seconds = (guess.seconds if guess else 0.0) + _preparation(schedule, queue, assignment.task, place, loading_seconds)
             busy[place] = busy.get(place, 0.0) + seconds
             if guess is not None and place != HOST:
@@ -60,7 +62,7 @@ def forecast(
         idle.append(place)
         schedule.finished(queue, place, 0.0, now)
         queue.complete(task)
-    return Forecast(now, busy, peaks)
+    return Forecast(now, busy, peaks) if seen else None
 
 
 def _preparation(schedule: Schedule, queue: RunTasks, task: int, place: str, loading_seconds: Callable[[str], float]) -> float:
