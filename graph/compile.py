@@ -127,6 +127,13 @@ def _random(check: Check, place: Mapping[int, int] | None) -> list[tuple[int, st
     draws = dict(flat.shared)
     for name, named in check.document.inputs.items():
         for target in named.to:
-            draws.update((reached, name) for reached in flat.targets(target))
+            draws.update(((node, _current(check, node, port)), name) for node, port in flat.targets(target))
     living = [(at, port) for at, port in check.random if place is None or at in place]
     return [(at if place is None else place[at], port, draws.get((flat.ids[at], port))) for at, port in living]
+
+
+def _current(check: Check, node: str, port: str) -> str:
+    """Today's name of a port that a document may know by a former one."""
+    profile = check.profiles[check.index[node]] if node in check.index else None
+    rule = profile.rules.get(port) if profile is not None else None
+    return port if rule is None else rule.name

@@ -80,7 +80,8 @@ def patiently(attempt: Callable[[], T], busy: type[Exception] = sqlite3.Operatio
         try:
             return attempt()
         except busy as error:
-            if "locked" not in (str(error) or "locked") or time.monotonic() > deadline:
+            # diskcache hides the reason in a bare Timeout; a disk that cannot be written is not worth waiting for.
+            if "locked" not in str(error.__context__ or error) or time.monotonic() > deadline:
                 raise
         time.sleep(_LOOK_SECONDS * (0.5 + random.random()))
 

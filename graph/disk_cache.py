@@ -111,20 +111,21 @@ class DiskCacheFolder:
         try:
             if not self._reserve(size, temporary):
                 return digest
+            file = os.open(temporary, os.O_WRONLY | os.O_CLOEXEC)
             try:
-                file = os.open(temporary, os.O_WRONLY | os.O_CLOEXEC)
-                try:
-                    for buffer in image:
-                        write_all(file, buffer)
-                    os.fchmod(file, 0o444)
-                finally:
-                    os.close(file)
+                for buffer in image:
+                    write_all(file, buffer)
+                os.fchmod(file, 0o444)
+            finally:
+                os.close(file)
+            with self._lock, self._locked_total():  # a look at the folder must not miss a file on its way
                 os.rename(temporary, path)
-            except BaseException:
+        except BaseException as error:
+            with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise unavailable(self.path, error) from error
+            if isinstance(error, OSError):
+                raise unavailable(self.path, error) from error
+            raise
         other = self._path(key, next(suffix for suffix in SUFFIXES if suffix != path.suffix))
         with suppress(OSError):
             other.unlink(missing_ok=True)

@@ -106,8 +106,8 @@ class Document:
     def with_inputs(self, values: Mapping[str, Json]) -> Document:
         """A document with these named inputs set, each at all the ports it goes to.
 
-        Raises `WorkflowError` for unknown names (with the nearest) and for targets that do not exist; whether a value
-        fits its port is told by validation.
+        Raises `WorkflowError` for unknown names (with the nearest), for targets that do not exist and for links, so
+        that a caller cannot rewire a workflow; whether a value fits its port is told by validation.
         """
         problems: list[Problem] = []
         changed: dict[str, dict[str, Json]] = {}
@@ -115,6 +115,10 @@ class Document:
             named = self.inputs.get(name)
             if named is None:
                 problems.append(self._unknown_input(name))
+                continue
+            if type(value) is dict and "link" in value:
+                message = f"Named input {name} got {_short(value)}; it takes a value, and links are made in the workflow. Give the value."
+                problems.append(Problem("bad_named_input", message, port=name))
                 continue
             for target in named.to:
                 node, _, port = target.partition(".")

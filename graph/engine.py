@@ -30,7 +30,7 @@ from graph.folder import StoreUnavailable
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
-from graph.plan import Plan, Roots, describe, pendings, resolve, roots_of, signature_of
+from graph.plan import Plan, describe, resolve, roots_of, signature_of
 from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
 from graph.store import Store
@@ -39,6 +39,10 @@ from graph.why import Reason, explain
 from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
+
+
+#: What starting a worker process is assumed to take (importing the model libraries: measured 4 to 6 s).
+PROCESS_START_SECONDS: Final = 5.0
 
 
 class Limits(NamedTuple):
@@ -211,9 +215,13 @@ class Engine:
                 self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
+        if kind == "process":
+            for name in devices:
+                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
-            Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices))),
+            schedule,
             self.workers,
             host,
             self.memories,
@@ -261,9 +269,13 @@ class Engine:
         """
         given = self._seeds(compiled, seeds or {})
         tasks = self.expander.expand(compiled, given) if self._must_expand(compiled) else self._kept(compiled)
-        roots = roots_of(tasks, targets)
+        roots = tasks.roots.get(None) if targets is None else None
+        if roots is None:
+            roots = roots_of(tasks, targets)
+            if targets is None:
+                tasks.roots[None] = roots
         found = resolve(tasks, roots, self._lookup, self._in_disk_cache(tasks))
-        plan = Plan(tasks, roots.tasks, roots.outputs, found.run, found.hits, found.above, given, dict(compiled.absent))
+        plan = Plan(tasks, roots, found.run, found.hits, found.above, given, dict(compiled.absent))
         return plan
 
     def described(self, plan: Plan) -> Plan:
@@ -351,27 +363,23 @@ class Engine:
         tasks, lost = plan.tasks, set[bytes]()
         while True:
             wanted = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
-            wanted |= {
-                (one.task, one.port) for value in plan.outputs.values() for one in pendings(value) if one.task in plan.hits
-            }
+            wanted.update(printed for printed in plan.roots.printed if printed[0] in plan.hits)
             values: dict[int, dict[int, Value]] = {}
             before = len(lost)
-            for task, port in sorted(wanted):
+            loaded = self.executor.load([plan.hits[task][port] for task, port in wanted])
+            for task, port in wanted:
                 digest = plan.hits[task][port]
-                value = self._fetch(tasks, task, digest)
+                value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
                 if value is None:
                     lost.add(digest)
                 else:
                     values.setdefault(task, {})[port] = value
             if len(lost) == before:
                 return values
-            found = resolve(tasks, Roots(plan.roots, plan.outputs), self._lookup, self._in_disk_cache(tasks), frozenset(lost))
+            found = resolve(tasks, plan.roots, self._lookup, self._in_disk_cache(tasks), frozenset(lost))
             plan.run, plan.hits, plan.skipped = found.run, found.hits, found.above
 
-    def _fetch(self, tasks: Tasks, task: int, digest: bytes) -> Value | None:
-        kept = self.executor.load([digest])
-        if kept is not None:
-            return kept[0]
+    def _from_disk_cache(self, tasks: Tasks, task: int, digest: bytes) -> Value | None:
         declared = tasks.declared.get(task)
         entry = self.memories.disk_cache(tasks.constants[task]).get(declared) if declared is not None else None
         return Value(digest, packed=entry.packed) if entry is not None and entry.digest == digest else None

@@ -139,7 +139,7 @@ class ActiveRun:
         self._told = False
         #: Where something of this run was called: these give memory back when it ends.
         self.places: set[str] = set()
-        self.printed = {pending.task for value in plan.outputs.values() for pending in pendings(value)}
+        self.printed = {task for task, _ in plan.roots.printed}
         self.uses: dict[int, int] = {}
         for task in plan.run:
             for ref in self.tasks.refs[task]:
@@ -329,7 +329,7 @@ class Executor:
                     return job
                 self._free(assignment.run, place, 0.0)
                 continue
-            until = self.schedule.next_time()
+            until = self.schedule.next_time(place, now)
             self._idle += 1
             self._ready.wait(None if until is None else max(until - now, 0.0))
             self._idle -= 1
@@ -412,31 +412,25 @@ class Executor:
             action = actions.get(key)
             if action is None:
                 continue
-            values = self.load(action.outputs)
-            if values is None:
+            loaded = self.load(action.outputs)
+            if len(loaded) < len(set(action.outputs)):
                 continue
+            values = tuple([loaded[digest] for digest in action.outputs])
             if key != job.keys[0]:
                 memo.remember(job.keys[:1], action)
             self._finish(job, place, values, "cached", 0.0)
             return True
         return False
 
-    def load(self, digests: Sequence[bytes]) -> tuple[Value, ...] | None:
-        """The values of these digests from memory or the store; None if one is gone."""
-        values: list[Value] = []
+    def load(self, digests: Sequence[bytes]) -> dict[bytes, Value]:
+        """Those values that are in memory or whole in the store."""
         memo = self.memory.memo
-        for digest in digests:
-            kept = memo.values.get(digest)
-            if isinstance(kept, Value):
-                values.append(kept)
-                continue
-            packed = memo.get_value(digest)
-            if packed is None:
-                return None
-            value = Value(digest, packed=packed)
-            memo.values.put(digest, value, value.nbytes)
-            values.append(value)
-        return tuple(values)
+        kept = {digest: value for digest in digests if isinstance(value := memo.values.get(digest), Value)}
+        if len(kept) < len(digests):
+            for digest, packed in memo.get_values([digest for digest in digests if digest not in kept]).items():
+                value = kept[digest] = Value(digest, packed=packed)
+                memo.values.put(digest, value, value.nbytes)
+        return kept
 
     def _put_back(self, job: _Job, place: str) -> None:
         """Another process is at it: look again soon, and do something else meanwhile."""
@@ -478,7 +472,8 @@ class Executor:
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
         if spec.place == "device":
-            self.schedule.devices[place].resident = dict(worker.resident())
+            device = self.schedule.devices[place]
+            device.resident, device.start_seconds = dict(worker.resident()), 0.0
         self._quickest[spec.id] = result.seconds
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
@@ -510,7 +505,10 @@ class Executor:
             job.spec.id,
             time.time(),
         )
-        if seconds < GROUP_SECONDS:
+        # Below a disk_cache there are no structural keys: what comes after a quick node there is found only by the digest
+        # of its output, so that is written however quick it was (else a new process runs it, and imports torch for it).
+        is_way_to_others = job.run.tasks.structural[job.task] is None
+        if seconds < GROUP_SECONDS and not is_way_to_others:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
         elif seconds < KEEP_SECONDS:
@@ -816,4 +814,4 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         found = [run.values.get(pending.task, {}).get(pending.port) for pending in pendings(value)]
         return all(one is not None and not one.lost for one in found)
 
-    return {name: live(value) for name, value in run.plan.outputs.items() if exists(value)}
+    return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}

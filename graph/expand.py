@@ -77,6 +77,8 @@ class Tasks:
     #: Nodes evaluated while planning, and those whose seed is not drawn.
     light: set[int] = field(default_factory=set)
     undrawn: set[int] = field(default_factory=set)
+    #: What is wanted by default, once worked out (a `graph.plan.Roots`; Any: that module imports this one).
+    roots: dict[None, Any] = field(default_factory=dict)
 
     def id_of(self, task: int) -> str:
         """The node id of a task."""

@@ -36,6 +36,8 @@ class Flat:
         #: (path, port) -> the literal of an instance that it shares with others ("upscale.seed").
         self.shared: dict[tuple[str, str], str] = {}
         self.problems: list[Problem] = []
+        #: (path, port) of links that are no "node.port"; reported in `problems`.
+        self.bad_links: set[tuple[str, str]] = set()
         #: Whether it could not be unfolded, so that nothing more can be said.
         self.is_refused = False
 
@@ -213,6 +215,8 @@ class _Unfolding:
         if type(link) is str and not is_reference(link):
             message = f'{path}.{port} is linked to "{link}"; a link reads "node.port" and stays in its graph. Write it so.'
             self.problem("bad_link", message, path, port)
+            self.flat.bad_links.add((path, port))
+            return value
         return {"link": prefix + link} if prefix and type(link) is str else value
 
     def unfold_instance(self, path: str, name: str, inputs: Values) -> None:
@@ -220,7 +224,8 @@ class _Unfolding:
         subgraph = self.document.subgraphs.get(name)
         if subgraph is None:
             message = f'{path} is an instance of "#{name}", which this workflow does not define.'
-            self.problem("unknown_subgraph", message + nearest(name, self.document.subgraphs), path)
+            known = nearest(name, self.document.subgraphs) or " Define it under `subgraphs`, or remove the node."
+            self.problem("unknown_subgraph", message + known, path)
             return
         flat.instances[path] = subgraph
         laid: dict[str, Values] = {}

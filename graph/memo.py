@@ -135,11 +135,19 @@ class Memo:
 
     def get_value(self, digest: bytes) -> Packed | None:
         """The value of a digest, read-only; None if it is not here or damaged."""
-        pinned = self._pinned.get(digest)
-        if pinned is not None:
-            return pinned[0]
-        content = self.table.read(_VALUE, (digest,)).get(digest)
-        return self.store.get(digest) if content is None else _small_value(digest, content)
+        return self.get_values((digest,)).get(digest)
+
+    def get_values(self, digests: Sequence[bytes]) -> dict[bytes, Packed]:
+        """Those of `digests` that are here and whole; small ones are read in batches."""
+        found = {digest: self._pinned[digest][0] for digest in digests if digest in self._pinned}
+        wanted = [digest for digest in dict.fromkeys(digests) if digest not in found]
+        rows = self.table.read(_VALUE, wanted)
+        for digest in wanted:
+            content = rows.get(digest)
+            packed = self.store.get(digest) if content is None else _small_value(digest, content)
+            if packed is not None:
+                found[digest] = packed
+        return found
 
     def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
         """Those of `digests` that are here, small or large; whether they are whole shows in `get_value`."""

@@ -6,7 +6,7 @@ known. Nothing here runs a node or reads a weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -46,14 +46,31 @@ class PlannedNode(NamedTuple):
     peak_bytes: int | None
 
 
+class Roots(NamedTuple):
+    """What a run is for: the wanted tasks, and the values of the named outputs (`Pending` where a task gives them)."""
+
+    tasks: list[int]
+    outputs: dict[str, Any]
+    #: The outputs that are printed: task and output index.
+    printed: list[tuple[int, int]]
+    effects: list[int]
+    #: The wanted tasks and all above them, in topological order.
+    ancestors: list[int]
+
+
+def _roots(tasks: Tasks, wanted: Iterable[int], outputs: dict[str, Any]) -> Roots:
+    printed = list(dict.fromkeys((pending.task, pending.port) for value in outputs.values() for pending in pendings(value)))
+    distinct = list(dict.fromkeys([*wanted, *[task for task, _ in printed]]))
+    effects = [task for task in distinct if tasks.spec_of(task).effect]
+    return Roots(distinct, outputs, printed, effects, ancestors_of(tasks, distinct))
+
+
 @dataclass(slots=True)
 class Plan:
     """A resolved run: hand it to `Engine.start`. `hits` maps a remembered task to its outputs' digests."""
 
     tasks: Tasks
-    #: The wanted tasks: of named outputs and of effects, or of the targets.
-    roots: list[int]
-    outputs: dict[str, Any]
+    roots: Roots
     #: Tasks that run, in topological order.
     run: list[int]
     hits: dict[int, tuple[bytes, ...]]
@@ -68,13 +85,6 @@ class Plan:
     peak_bytes: dict[str, int] = field(default_factory=dict)
 
 
-class Roots(NamedTuple):
-    """What a run is for: wanted tasks, and the values of the named outputs (`Pending` where a task gives them)."""
-
-    tasks: list[int]
-    outputs: dict[str, Any]
-
-
 def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
     """The named outputs and every effect, or, with `targets` ("node" or "node.port"), these alone.
 
@@ -85,8 +95,6 @@ def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
         return _targets(tasks, targets)
     outputs = {name: tasks.outputs_of(link.node)[link.port] for name, link in compiled.outputs.items() if link is not None}
     wanted: list[int] = [task for index, spec in enumerate(compiled.specs) if spec.effect for task in tasks.tasks_of(index)]
-    for value in outputs.values():
-        wanted.extend(pending.task for pending in pendings(value))
     if not outputs and not wanted and not compiled.outputs:
         raise WorkflowError(
             [
@@ -96,7 +104,7 @@ def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
                 )
             ]
         )
-    return Roots(list(dict.fromkeys(wanted)), outputs)
+    return _roots(tasks, wanted, outputs)
 
 
 def _targets(tasks: Tasks, targets: Sequence[str]) -> Roots:
@@ -124,9 +132,7 @@ def _targets(tasks: Tasks, targets: Sequence[str]) -> Roots:
                 outputs[f"{id}.{name}"] = tasks.outputs_of(index)[at]
     if problems:
         raise WorkflowError(problems)
-    for value in outputs.values():
-        wanted.extend(pending.task for pending in pendings(value))
-    return Roots(list(dict.fromkeys(wanted)), outputs)
+    return _roots(tasks, wanted, outputs)
 
 
 def pendings(value: Any) -> Iterable[Pending]:
@@ -163,46 +169,47 @@ def resolve(
         stored.add(digest)
         return digest
 
-    def here(digest: bytes) -> bool:
-        return digest not in lost and (digest in stored or bool(memo.has_values([digest])))
+    def here(digests: set[bytes]) -> set[bytes]:
+        return (stored | memo.has_values(list(digests - stored - lost))) - lost
 
-    printed = {(pending.task, pending.port) for value in roots.outputs.values() for pending in pendings(value)}
-    hits, ancestors = _find_hits(tasks, roots.tasks, printed, memo, ask, here)
-    effects = [task for task in roots.tasks if tasks.spec_of(task).effect]
-    needed = _needed(tasks, effects, printed, hits, here)
-    run = sorted(needed)
-    live_hits = {task: digests for task, digests in hits.items() if task not in needed}
-    return Resolution(run, live_hits, [task for task in ancestors if task not in needed])
+    hits = _find_hits(tasks, roots, memo, ask, here)
+    whole = here({digest for outputs in hits.values() for digest in outputs})
+    needed = _needed(tasks, roots, hits, whole)
+    live_hits = {task: outputs for task, outputs in hits.items() if task not in needed} if needed else hits
+    return Resolution(
+        sorted(needed), live_hits, [task for task in roots.ancestors if task not in needed] if needed else roots.ancestors
+    )
 
 
 def _find_hits(
     tasks: Tasks,
-    roots: Sequence[int],
-    printed: Iterable[tuple[int, int]],
+    roots: Roots,
     memo: Lookup,
     disk_cache: Callable[[int, bytes], bytes | None],
-    here: Callable[[bytes], bool],
-) -> tuple[dict[int, tuple[bytes, ...]], list[int]]:
-    """Remembered tasks among the ancestors of the roots, and all ancestors in topological order.
+    here: Callable[[set[bytes]], set[bytes]],
+) -> dict[int, tuple[bytes, ...]]:
+    """Remembered tasks among the ancestors of the roots.
 
-    The roots are asked first; only if one is a miss, or its value is gone, are all its ancestors asked, in one batch.
-    What is still unknown but has known inputs is then asked by content, generation by generation.
+    The roots are asked first; only if one is a miss, or its value is gone, are its ancestors asked, in one batch. What
+    is still unknown but has known inputs is then asked by content, generation by generation.
     """
     hits: dict[int, tuple[bytes, ...]] = {}
-    _ask_structural(tasks, roots, memo, hits)
-    everything = _ancestors(tasks, roots)
-    gone = {task for task, port in printed if task in hits and not here(hits[task][port])}
-    open_roots = [root for root in roots if root not in hits or root in gone]
-    if not open_roots:
-        return hits, everything
-    candidates = [task for task in _ancestors(tasks, open_roots) if task not in hits]
+    _ask_structural(tasks, roots.tasks, memo, hits)
+    shown = {(task, hits[task][port]) for task, port in roots.printed if task in hits}
+    whole = here({digest for _, digest in shown})
+    gone = {task for task, digest in shown if digest not in whole}
+    missed = [root for root in roots.tasks if root not in hits or root in gone]
+    if not missed:
+        return hits
+    above = roots.ancestors if len(missed) == len(roots.tasks) else ancestors_of(tasks, missed)
+    candidates = [task for task in above if task not in hits]
     _ask_structural(tasks, candidates, memo, hits)
     for task in candidates:
         declared = tasks.declared.get(task)
         if declared is not None and (digest := disk_cache(task, declared)) is not None:
             hits[task] = (digest,)
     _ask_content(tasks, [task for task in candidates if task not in hits], memo, hits)
-    return hits, everything
+    return hits
 
 
 def _ask_structural(tasks: Tasks, wanted: Iterable[int], memo: Lookup, hits: dict[int, tuple[bytes, ...]]) -> None:
@@ -239,7 +246,8 @@ def _ask_content(tasks: Tasks, misses: list[int], memo: Lookup, hits: dict[int, 
         waiting = [task for task in waiting if task not in hits]
 
 
-def _ancestors(tasks: Tasks, roots: Iterable[int]) -> list[int]:
+def ancestors_of(tasks: Tasks, roots: Iterable[int]) -> list[int]:
+    """The roots and everything above them, in topological order."""
     seen: set[int] = set()
     stack = list(roots)
     refs = tasks.refs
@@ -251,24 +259,18 @@ def _ancestors(tasks: Tasks, roots: Iterable[int]) -> list[int]:
     return sorted(seen)
 
 
-def _needed(
-    tasks: Tasks,
-    effects: Iterable[int],
-    printed: Iterable[tuple[int, int]],
-    hits: Mapping[int, tuple[bytes, ...]],
-    here: Callable[[bytes], bool],
-) -> set[int]:
+def _needed(tasks: Tasks, roots: Roots, hits: Mapping[int, tuple[bytes, ...]], here: Set[bytes]) -> set[int]:
     """The tasks that must run: effects, misses behind printed outputs, and everything whose bytes they lack."""
     running: set[int] = set()
-    stack: list[int] = list(effects)
-    stack.extend(task for task, port in printed if task not in hits or not here(hits[task][port]))
+    stack: list[int] = list(roots.effects)
+    stack.extend([task for task, port in roots.printed if task not in hits or hits[task][port] not in here])
     while stack:
         task = stack.pop()
         if task in running:
             continue
         running.add(task)
         for ref in tasks.refs[task]:
-            if ref.task not in running and (ref.task not in hits or not here(hits[ref.task][ref.output])):
+            if ref.task not in running and (ref.task not in hits or hits[ref.task][ref.output] not in here):
                 stack.append(ref.task)
     return running
 

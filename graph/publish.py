@@ -39,7 +39,7 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
     for path in (media, note):
         if path.exists():
             raise FileExistsError(f"{path.name} exists already in {folder.name}; outputs are never overwritten, use another name")
-    token = secrets.token_hex(4)
+    token = f"{os.getpid()}-{secrets.token_hex(4)}"
     pairs = [(folder / f".{path.name}.{token}.tmp", path) for path in (media, note)]
     try:
         for (temporary, _), data in zip(pairs, (content, _json(sidecar)), strict=True):
@@ -53,6 +53,12 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
             temporary.unlink(missing_ok=True)
         raise
     return media
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of this process: for one that leaves without waiting for what it is writing."""
+    for path in folder.glob(f".*.{os.getpid()}-*.tmp"):
+        path.unlink(missing_ok=True)
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

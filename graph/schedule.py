@@ -3,8 +3,8 @@
 Runs hold their ready tasks; a lane that is free asks `take` with its place ("host" or a device). Order: priority, then
 the client that has used the fewest device-seconds, then that client's own order of runs. Within a run a device prefers
 tasks whose weights it holds, then the deepest task, so that what was begun is finished first. A task goes to the
-device that would finish it first: a lane leaves it alone if loading the weights here takes longer than waiting for the
-device that has them.
+device that could begin it first: a lane leaves it alone if starting up and loading the weights here takes longer than
+waiting for another device.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ HOST: Final = "host"
 UNKNOWN_SECONDS: Final = 10.0
 #: Bytes per second assumed for reading weights into a device, until measured (an NVMe disk).
 LOAD_BANDWIDTH: Final = 2e9
+#: A lane that left a task to another device looks again after this long.
+LOOK_AGAIN_SECONDS: Final = 0.25
 #: A waiting run gains on others by this many seconds of remaining work per second waited.
 AGING: Final = 0.5
 
@@ -150,10 +152,18 @@ class Device:
     resident: dict[str, int] = field(default_factory=dict)
     free_at: float = 0.0
     busy: bool = False
+    #: Seconds until a worker that has not started yet can take its first task; 0 once it has.
+    start_seconds: float = 0.0
 
     def missing_bytes(self, needs: Needs) -> int:
         """Bytes of weights that a task would have to load here."""
         return sum(size for identity, size in needs.weights if identity not in self.resident)
+
+    def delay(self, needs: Needs, now: float, bandwidth: float) -> float:
+        """Seconds until such a task could begin its own work here: the task under way, the start, the load."""
+        # One that is overdue is expected to need as long again: an estimate that was wrong does not bind tasks to it.
+        waiting = abs(self.free_at - now) if self.busy else 0.0
+        return waiting + self.start_seconds + self.missing_bytes(needs) / bandwidth
 
     def fits(self, needs: Needs) -> bool:
         """Whether the task's weights fit when everything else is evicted."""
@@ -195,9 +205,11 @@ class Schedule:
         self._sequence += 1
         heappush(self._delayed, (until, self._sequence, run, task))
 
-    def next_time(self) -> float | None:
-        """When the next delayed task comes back."""
-        return self._delayed[0][0] if self._delayed else None
+    def next_time(self, place: str, now: float) -> float | None:
+        """When a lane of this place that found nothing should look again; None if only an event can change that."""
+        delayed = self._delayed[0][0] if self._delayed else None
+        left = now + LOOK_AGAIN_SECONDS if place != HOST and any(run.has_ready(place) for run in self.runs) else None
+        return min((at for at in (delayed, left) if at is not None), default=None)
 
     def take(self, place: str, now: float) -> Assignment | None:
         """The next task for a free lane of this place, or None."""
@@ -252,10 +264,10 @@ class Schedule:
                 heappop(heap)
             if not heap or needs.device not in (None, device.name) or not device.fits(needs):
                 continue
-            load = device.missing_bytes(needs) / self.load_bandwidth
-            if load and self._sooner_elsewhere(device, needs, run.needs[heap[0][1]], load, now):
+            delay = device.delay(needs, now, self.load_bandwidth)
+            if delay and self._sooner_elsewhere(device, needs, delay, now):
                 continue
-            rank = (load, heap[0])
+            rank = (delay, heap[0])
             if best is None or rank < best[0]:
                 best = (rank, needs, heap)
         if best is None:
@@ -266,12 +278,10 @@ class Schedule:
         device.free_at = now + best[0][0] + (UNKNOWN_SECONDS if seconds is None else seconds)
         return task
 
-    def _sooner_elsewhere(self, device: Device, group: Needs, needs: Needs, load: float, now: float) -> bool:
-        """Whether another device that holds the weights would finish the task before this one does."""
-        for other in self.devices.values():
-            if other is device or group.device not in (None, other.name) or not other.fits(group):
-                continue
-            wait = max(other.free_at - now, 0.0) if other.busy else 0.0
-            if other.missing_bytes(group) == 0 and wait < load:
-                return True
-        return False
+    def _sooner_elsewhere(self, device: Device, needs: Needs, delay: float, now: float) -> bool:
+        """Whether another device that may take the task could begin it before this one."""
+        return any(
+            other.delay(needs, now, self.load_bandwidth) < delay
+            for other in self.devices.values()
+            if other is not device and needs.device in (None, other.name) and other.fits(needs)
+        )

@@ -184,7 +184,7 @@ def _port_json(port: Port) -> dict[str, Any]:
         entry["default"] = port.default
     if port.hint is not None:
         entry["hint"] = {
-            "kind": type(port.hint).__name__.lower(),
+            "hint": type(port.hint).__name__.lower(),
             **{k: list(v) if isinstance(v, tuple) else v for k, v in port.hint._asdict().items()},
         }
     return entry
@@ -193,8 +193,8 @@ def _port_json(port: Port) -> dict[str, Any]:
 def _port_from(data: dict[str, Any]) -> Port:
     hint: Hint | None = None
     if "hint" in data:
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in data["hint"].items() if k != "kind"}
-        hint = HINTS[data["hint"]["kind"]](**values)
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in data["hint"].items() if k != "hint"}
+        hint = HINTS[data["hint"]["hint"]](**values)
     return Port(
         data["name"],
         TypeRef.parse(data["type"]),

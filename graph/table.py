@@ -206,11 +206,10 @@ class Table:
             with self._write_lock, noting_damage(self._path), ExitStack() as stack:
                 patiently(lambda: stack.enter_context(self._cache.transact()), diskcache.Timeout)
                 yield self._cache._con
-        except diskcache.Timeout as error:
-            self.off = unavailable(self.folder, OSError("its database is locked or cannot be written"))
-            raise self.off from error
-        except (sqlite3.Error, OSError) as error:
-            self.off = unavailable(self.folder, error)
+        except (sqlite3.Error, OSError, diskcache.Timeout) as error:
+            # diskcache hides the reason: in a bare Timeout, or behind a rollback that SQLite has already done.
+            hidden = str(error) == "" or "rollback" in str(error)
+            self.off = unavailable(self.folder, (hidden and error.__context__) or error)
             raise self.off from error
 
     def _make_room(self, connection: sqlite3.Connection) -> None:

@@ -177,7 +177,7 @@ def encode(value: object, *, key: bool = False) -> Packed:
     return value.write()
 
 
-def plain_fields(value: Any, *, for_key: bool) -> dict[str, Plain]:
+def plain_fields(value: Any, *, for_key: bool = False) -> dict[str, Plain]:
     """A record's fields as plain values. With `for_key`, fields declared `field(metadata={"key": False})` are left out.
 
     Such a field says where something lies (a folder), not what it is. Any: dataclasses.fields has no narrower type.

@@ -127,7 +127,8 @@ class Check:
             self.profiles[position] = Profile(interface, self._intern)
         elif node.state != "muted":
             message = f'{path} is an instance of "{node.type}", which this workflow does not define.'
-            self._note(position, "unknown_subgraph", message + self._near(node.type[1:], self.document.subgraphs))
+            known = self._near(node.type[1:], self.document.subgraphs) or " Define it under `subgraphs`, or remove the node."
+            self._note(position, "unknown_subgraph", message + known)
 
     # Telling.
 
@@ -245,6 +246,8 @@ class Check:
     def _link(self, position: int, port: str, value: dict[str, Any]) -> Link | None:
         where = f"{self.flat.ids[position]}.{port}"
         text = value["link"]
+        if (self.flat.ids[position], port) in self.flat.bad_links:
+            return None
         if len(value) != 1 or type(text) is not str or "." not in text:
             message = f'{where} got {shown(value)}; a link reads {{"link": "node.port"}}. Write it so.'
             self._note(position, "bad_link", message, port)
@@ -521,7 +524,8 @@ class Check:
             if port in profile.defaults:
                 self.literals[position][port] = profile.defaults[port]
             if port in profile.required and node.state is None and position not in self.gone:
-                self.skipped[name] = self.gone[position] = f"{name}.{port} has no value, because {reason}"
+                self.gone[position] = reason  # the first cause, so that a long chain does not pile up reasons
+                self.skipped[name] = f"{name}.{port} has no value, because {reason}"
             if node.state == "bypassed":
                 self.lost.setdefault(Link(position, -1), reason)
 
@@ -560,7 +564,8 @@ class Check:
         for name, declared in self.outputs.items():
             link = self.forward.get(declared, declared)
             reason = self.lost.get(link) or self.gone.get(link.node)
-            yield name, (None if reason else link), reason or ""
+            skipped = self.skipped.get(self.flat.ids[link.node], reason)
+            yield name, (None if reason else link), skipped or ""
 
 
 def _takes_literal(rule: Rule) -> bool:

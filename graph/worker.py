@@ -49,7 +49,11 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cancels us
     channel = Channel(socket.socket(fileno=int(fileno)))
     module, _, name = setup.partition(":")
-    functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), Path(home))
+    try:
+        functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), Path(home))
+    except Exception as error:  # told to the parent, which names it in its own error
+        channel.send("failed", *failure_of(error))
+        return
     stores = [Store(Path(folder), int(limit)) for limit, _, folder in (entry.partition(":") for entry in folders)]
     worker = ThreadWorker(device, functions, lambda: runtime)
     cancelled: set[int] = set()

@@ -447,9 +447,11 @@ class ProcessWorker:
             self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=environment, stdin=subprocess.DEVNULL)
         self._channel = Channel(ours)
         try:
-            self._channel.receive()
+            kind, *rest = self._channel.receive()
         except (EOFError, OSError) as error:
             raise self._lost("while it started") from error
+        if kind == "failed":
+            raise self._lost(f"while it started: {rest[0]}: {rest[1]}") from RemoteFailure(*rest)
 
     def run(self, request: Request, report: Report) -> Result:
         """See `Worker`."""

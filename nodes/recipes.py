@@ -121,7 +121,9 @@ def _loaded(recipe: TextEncoder | Denoiser | Vae, role: str, device: str) -> Any
     import torch
 
     from nodes.families import family
+    from nodes.quiet import quiet_libraries
     from nodes.tensors import torch_device
 
-    model = family(recipe.family).load(role, Path(recipe.folder), getattr(torch, recipe.dtype))
+    with quiet_libraries():
+        model = family(recipe.family).load(role, Path(recipe.folder), getattr(torch, recipe.dtype))
     return model.to(torch_device(device)).eval()

@@ -111,9 +111,9 @@ def quiet_libraries() -> None:
     from transformers.utils import logging as transformers_logging
 
     diffusers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # the library has no types here
-    diffusers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
+    diffusers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it has no types here
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def memory_budget(device: str, sharers: int) -> int:

@@ -98,12 +98,13 @@ class WireTensor:
             return self._tensor
 
     def numpy(self) -> np.ndarray[Any, Any]:  # Any: shape and dtype are read at run time
-        """The tensor for numpy, zero-copy on the host; types numpy lacks (bfloat16) come as float32."""
+        """The tensor for numpy, read-only, zero-copy on the host; types numpy lacks (bfloat16) come as float32."""
         import numpy as np  # heavy: light nodes import this module
 
         if self._tensor is not None:
             host = self._tensor.cpu()
             array: np.ndarray[Any, Any] = (host if DTYPES[self.dtype][2] else host.float()).numpy()
+            array.flags.writeable = False
             return array
         assert self._stored is not None
         name = DTYPES[self.dtype][2]

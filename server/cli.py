@@ -199,6 +199,40 @@ def bench(
     return run_benches(name)
 
 
+@cache_app.command("stats")
+@reported
+def cache_stats(home: Home = None, json: AsJson = False) -> int:
+    """Tell how much is kept."""
+    from server.cache import stats
+    from server.settings import home_folder
+
+    return stats(home_folder(home), json)
+
+
+@cache_app.command("verify")
+@reported
+def cache_verify(home: Home = None, json: AsJson = False) -> int:
+    """Read everything that is kept and check it; what is damaged is set aside."""
+    from server.cache import verify
+    from server.settings import home_folder
+
+    return verify(home_folder(home), json)
+
+
+@cache_app.command("clear")
+@reported
+def cache_clear(
+    disk_cache: Annotated[bool, typer.Option("--disk-cache", help="Remove the entries of disk_cache nodes too.")] = False,
+    home: Home = None,
+    json: AsJson = False,
+) -> int:
+    """Forget what is remembered; the entries of disk_cache nodes stay, unless asked for."""
+    from server.cache import clear
+    from server.settings import home_folder
+
+    return clear(home_folder(home), disk_cache, json)
+
+
 def _workspace(home: Path | None, no_packs: bool) -> Workspace:
     from server.settings import home_folder
     from server.workspace import Workspace

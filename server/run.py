@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.compile import Compiled, compile_document
+from graph.publish import remove_unfinished
 from server.assignments import PickedFile, assign
 from server.display import ResultRow, RunDisplay, closing_table
 from server.files import beside, bring, refuse_missing
@@ -81,6 +82,7 @@ def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
 
     def clean() -> None:
         display.remove_previews()
+        remove_unfinished(output)
         engine.abandon()
 
     with Interruption(clean) as interruption, display:

@@ -53,7 +53,7 @@ def modules_with_torch_blocked() -> list[str]:
 
 
 #: The modules of nodes/ that may import torch at their top.
-RUNS_MODELS: set[str] = set()
+RUNS_MODELS: set[str] = {"tiling"}
 
 
 def test_light_modules_import_without_torch() -> None:

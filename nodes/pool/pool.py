@@ -57,7 +57,7 @@ class Pool:
     """The live parts of one device. Thread-safe; borrowing the same recipe twice gives the same object.
 
     `budget_bytes` bounds the sum of resident parts. `release_memory` returns freed blocks to the driver; the default
-    collects garbage and empties the device's cache.
+    empties the device's cache.
     """
 
     def __init__(self, device: str, budget_bytes: int, release_memory: Callable[[], None] | None = None) -> None:
@@ -101,13 +101,18 @@ class Pool:
         """Return freed memory to the driver. Workers call it after every run, however the run ended (spec H12)."""
         self._release_memory()
 
+    def _sweep(self) -> None:
+        """Free what only reference cycles still hold, then trim. A collection takes tenths of a second, trimming none."""
+        gc.collect()
+        self.trim()
+
     def evict(self, recipe: Recipe[Any] | None = None) -> int:  # Any: of any kind
         """Drop a recipe's part, or all parts, unless pinned; gives the bytes freed in the ledger."""
         with self._table:
             keys = [key for key, e in self._entries.items() if e.pins == 0 and (recipe is None or key == recipe)]
             freed = sum(self._entries.pop(key).nbytes for key in keys)
         if freed:
-            self.trim()
+            self._sweep()
         return freed
 
     def _pin(self, recipe: Any) -> _Entry:  # Any: a Recipe that is also Sized
@@ -139,7 +144,7 @@ class Pool:
             del self._entries[entry.recipe]
             over -= entry.nbytes
             entry.live = None
-        self.trim()
+        self._sweep()
 
     def _live(self, entry: _Entry) -> Any:  # Any: what the recipe builds
         with entry.building:
@@ -162,7 +167,7 @@ class Pool:
         while cause is not None:
             traceback.clear_frames(cause.__traceback__)
             cause = cause.__cause__ or cause.__context__
-        self.trim()
+        self._sweep()
 
 
 def _mib(size: int) -> str:
@@ -170,7 +175,6 @@ def _mib(size: int) -> str:
 
 
 def _release(device: str) -> None:
-    gc.collect()
     torch = sys.modules.get("torch")
     if torch is not None and device.startswith("cuda") and torch.cuda.is_initialized():
         torch.cuda.synchronize(device)

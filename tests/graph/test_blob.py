@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.graph.packed_values import same, tensors, text
 from safetensors import safe_open
 
 from graph.blob import ALIGNMENT, DTYPE_BITS, Damaged, digest_of, image_of, read_image
 from graph.types import Packed, TensorBytes
+from tests.graph.packed_values import same, tensors, text
 
 fields = st.dictionaries(
     st.text(max_size=5),

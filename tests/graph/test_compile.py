@@ -1,14 +1,18 @@
 """Compiled workflows: order, literals, lists, generics, muted and bypassed nodes, subgraphs."""
 
+import json
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 from graph.compile import Compiled, Link, compile_document
-from graph.document import Document, Node
+from graph.document import Document, Node, read_document
 from graph.errors import WorkflowError
 from graph.types import TypeRef
+from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 CATALOGUE = catalogue()
 
@@ -216,10 +220,10 @@ def test_dependants_of_a_muted_node_are_skipped_with_the_reason() -> None:
     assert result.ids == ["d"]
     assert result.skipped == {
         "b": "b.picture has no value, because a is muted",
-        "c": "c.picture has no value, because b.picture has no value, because a is muted",
+        "c": "c.picture has no value, because a is muted",
     }
     assert result.outputs == {"x": None, "y": Link(0, 0)}
-    assert result.absent == {"x": "c.picture has no value, because b.picture has no value, because a is muted"}
+    assert result.absent == {"x": "c.picture has no value, because a is muted"}
 
 
 def test_a_muted_node_need_not_be_complete_or_known() -> None:
@@ -403,6 +407,47 @@ def test_a_chain_of_a_hundred_thousand_nodes_compiles() -> None:
     result = compile_document(Document(nodes=nodes), CATALOGUE)
     assert result.ids[0] == f"n{size}"
     assert result.links[size] == {"a": Link(size - 1, 0)}
+
+
+@pytest.mark.spec("R-I05")
+def test_a_diamond_of_many_levels_and_a_wide_fan_compile() -> None:
+    diamond = {f"d{i}": Node("add", {"a": {"link": f"d{i - 1}.value"}, "b": {"link": f"d{i - 1}.value"}}) for i in range(1, 400)}
+    fan = {f"f{i}": Node("add", {"a": {"link": "d399.value"}}) for i in range(10_000)}
+    result = compile_document(Document(nodes={"d0": Node("number", {}), **diamond, **fan}), CATALOGUE)
+    assert len(result.successors[399]) == 10_000
+
+
+def test_a_long_chain_below_a_muted_node_is_skipped_with_one_reason() -> None:
+    nodes = {f"n{i}": Node("sharpen", {"picture": {"link": f"n{i - 1}.picture"}}) for i in range(1, 5_000)}
+    result = compile_document(Document(nodes={"n0": Node("draw", {}, state="muted"), **nodes}), CATALOGUE)
+    assert result.ids == []
+    assert result.skipped["n4999"] == "n4999.picture has no value, because n0 is muted"
+
+
+def test_a_long_chain_of_bypassed_nodes_is_followed() -> None:
+    nodes = {f"n{i}": Node("sharpen", {"picture": {"link": f"n{i - 1}.picture"}}, state="bypassed") for i in range(1, 5_000)}
+    last = Node("save", {"picture": {"link": "n4999.picture"}})
+    result = compile_document(Document(nodes={"n0": Node("draw", {"prompt": "x"}), **nodes, "s": last}), CATALOGUE)
+    assert result.ids == ["n0", "s"]
+    assert result.links == [{}, {"picture": Link(0, 0)}]
+
+
+@pytest.mark.slow
+def test_compiling_stays_within_its_share_of_parsing_the_text() -> None:
+    """Measured 8 to 13 times json.loads (8-10 us per node where that takes 0.8-1.1 us)."""
+    nodes: dict[str, dict] = {"n0": n("number", value=1.5)}
+    nodes |= {f"n{i}": n("add", a=link(f"n{i - 1}.value"), b=i * 0.5) for i in range(1, 10_000)}
+    text = json.dumps({"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes})
+
+    def fastest(work: Callable[[], object]) -> float:
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert fastest(lambda: compile_document(read_document(text), CATALOGUE)) < 25 * fastest(lambda: json.loads(text))
 
 
 @settings(max_examples=60, deadline=None)

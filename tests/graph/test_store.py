@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.graph.packed_values import same, tensors, text
 
 import graph.store
 from graph.blob import digest_of, image_of
@@ -16,6 +15,7 @@ from graph.database import Database
 from graph.folder import COPY_BELOW, StoreUnavailable
 from graph.store import Damage, Store
 from graph.types import Packed
+from tests.graph.packed_values import same, tensors, text
 
 MB = 1 << 20
 

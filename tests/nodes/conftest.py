@@ -121,3 +121,39 @@ def references(models):
         return pipeline
 
     return reference
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """A context with an empty data folder: `recording()`, `recording(cancel_at=2)`."""
+    return lambda **options: Recording(tmp_path / "home", **options)
+
+
+@pytest.fixture
+def call():
+    """Call a node's function with a context of one's own: `call(ctx, denoise, ...)`."""
+    from graph.node import declaration_of
+
+    return lambda ctx, node, *args, **kwargs: declaration_of(node).call(ctx, *args, **kwargs)
+
+
+@pytest.fixture
+def embed():
+    """Tokenize and encode a prompt."""
+    from nodes.text import encode_text, tokenize
+
+    return lambda model, prompt: encode_text(model.text_encoder, tokenize(model.tokenizer, prompt))
+
+
+@pytest.fixture
+def tokenizer():
+    """A byte-level tokenizer with a chat template."""
+    return make_tokenizer()
+
+
+@pytest.fixture
+def tiny():
+    """The recipes of the tiny float32 model."""
+    from nodes.load import load_pipeline
+
+    return load_pipeline("tiny")

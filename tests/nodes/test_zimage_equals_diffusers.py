@@ -11,20 +11,15 @@ from nodes.denoise import denoise
 from nodes.latents import empty_latents, encode_image
 from nodes.load import load_pipeline
 from nodes.tensors import WireTensor
-from nodes.text import encode_text, tokenize
 from nodes.values import Image
 
 PROMPT = "a red circle on a blue ground"
 
 
-def embed(model, prompt):
-    return encode_text(model.text_encoder, tokenize(model.tokenizer, prompt))
-
-
 @pytest.mark.spec("A3", "0.3", "I12")
 @pytest.mark.parametrize("guidance", [0.0, 3.0])
 @pytest.mark.parametrize("name", ["tiny", "tiny_bf16"])
-def test_text_to_image_equals_the_library(references, name, guidance):
+def test_text_to_image_equals_the_library(references, embed, name, guidance):
     model = load_pipeline(name)
     sampled = denoise(
         model.denoiser, model.scheduler, embed(model, PROMPT), empty_latents(80, 64),
@@ -44,7 +39,7 @@ def test_text_to_image_equals_the_library(references, name, guidance):
 @pytest.mark.parametrize("guidance", [0.0, 3.0])
 @pytest.mark.parametrize("strength", [0.6, 1.0])
 @pytest.mark.parametrize("name", ["tiny", "tiny_bf16"])
-def test_image_to_image_equals_the_library(references, name, strength, guidance):
+def test_image_to_image_equals_the_library(references, embed, name, strength, guidance):
     from diffusers import ZImageImg2ImgPipeline
     from PIL import Image as Picture
 

@@ -1,0 +1,112 @@
+"""`latentgraph cache`: how much is remembered, whether it is whole, and emptying it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from graph.disk_cache import DiskCacheFolder, FolderReport
+from graph.engine import DEFAULT_LIMITS, Memories
+from graph.environment import library_versions
+from graph.store import SUFFIXES
+from server.report import DONE, FAILED, print_data, print_json, tell
+from server.text import columns, size_text
+
+
+def stats(home: Path, json: bool) -> int:
+    """Print how much is kept; gives the exit code."""
+    with _memories(home) as memories:
+        memo = memories.memo.store.stats()
+        table_bytes = memories.memo.table.bytes_on_disk()
+    folders = {name: _sizes(path) for name, path in _disk_cache_folders(home).items()}
+    if json:
+        kept = {name: {"entries": len(sizes), "bytes": sum(sizes)} for name, sizes in folders.items()}
+        print_json({"memo": {**memo._asdict(), "table_bytes": table_bytes}, "disk_cache": kept})
+        return DONE
+    rows = [
+        (
+            "memo",
+            f"{memo.objects} values, {size_text(memo.bytes)} of {size_text(memo.limit_bytes)}",
+            f"table {size_text(table_bytes)}",
+        ),
+        ("quarantine", f"{memo.quarantined} damaged files", ""),
+    ]
+    rows += [(f"disk_cache/{name}", f"{len(sizes)} entries, {size_text(sum(sizes))}", "") for name, sizes in folders.items()]
+    print_data(columns(rows))
+    return DONE
+
+
+def verify(home: Path, json: bool) -> int:
+    """Read everything and check it against its digests; 1 if something was damaged (it is set aside, and made again)."""
+    with _memories(home) as memories:
+        memo = memories.memo.store.verify()
+    folders = {
+        name: DiskCacheFolder(path, DEFAULT_LIMITS.disk_cache).verify() for name, path in _disk_cache_folders(home).items()
+    }
+    bad = [f"memo {damage.digest[:12]}: {damage.reason}" for damage in memo.damaged]
+    bad += [f"disk_cache/{name} {entry.path.name}: {entry.reason}" for name, report in folders.items() for entry in report.bad]
+    older = {name: count for name, report in folders.items() if (count := _made_with_others(report))}
+    if json:
+        print_json(_verify_json(memo.files, memo.bytes, folders, older, bad))
+    else:
+        entries = sum(len(report.entries) for report in folders.values())
+        print_data(f"{memo.files} values ({size_text(memo.bytes)}) and {entries} disk_cache entries read; {len(bad)} damaged")
+    for line in bad:
+        tell(line)
+    for name, count in older.items():
+        tell(f"disk_cache/{name}: {count} entries were made with other library versions; they are still used")
+    return FAILED if bad else DONE
+
+
+def clear(home: Path, disk_cache: bool, json: bool) -> int:
+    """Forget what is remembered, and the `disk_cache` entries too if asked; gives the exit code."""
+    with _memories(home) as memories:
+        freed = memories.memo.clear()
+    if disk_cache:
+        for path in _disk_cache_folders(home).values():
+            for entry in _entries(path):
+                freed += entry.stat().st_size
+                entry.unlink(missing_ok=True)
+    print_json({"freed_bytes": freed}) if json else print_data(f"{size_text(freed)} freed")
+    return DONE
+
+
+@contextmanager
+def _memories(home: Path) -> Iterator[Memories]:
+    memories = Memories(home, DEFAULT_LIMITS)
+    try:
+        yield memories
+    finally:
+        memories.close()
+
+
+def _disk_cache_folders(home: Path) -> dict[str, Path]:
+    root = home / "disk_cache"
+    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir()} if root.is_dir() else {}
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+
+
+def _sizes(folder: Path) -> list[int]:
+    return [path.stat().st_size for path in _entries(folder)]
+
+
+def _made_with_others(report: FolderReport) -> int:
+    now = library_versions()
+    return sum(
+        any(recorded.get(name, version) != version for name, version in now.items()) for recorded in report.entries.values()
+    )
+
+
+def _verify_json(
+    files: int, size_bytes: int, folders: dict[str, FolderReport], older: dict[str, int], bad: list[str]
+) -> dict[str, Any]:  # Any: plain JSON
+    kept = {
+        name: {"entries": len(report.entries), "bytes": report.bytes, "other_versions": older.get(name, 0)}
+        for name, report in folders.items()
+    }
+    return {"memo": {"files": files, "bytes": size_bytes}, "disk_cache": kept, "damaged": bad}
