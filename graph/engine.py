@@ -24,9 +24,10 @@ from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
-from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
+from graph.execute import ActiveRun, Executor, NodeResult, RunResult, loading_signature, needs_of, outputs_of, queue_of
 from graph.expand import Expander, Functions, Tasks
 from graph.folder import StoreUnavailable
+from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
@@ -215,6 +216,7 @@ class Engine:
                 self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        self.host_lanes = host_lanes
         schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
         if kind == "process":
             for name in devices:
@@ -279,9 +281,18 @@ class Engine:
         return plan
 
     def described(self, plan: Plan) -> Plan:
-        """The same plan with `nodes`, `seconds` and `peak_bytes` filled in, for showing."""
-        describe(plan, lambda task: self._estimate(plan.tasks, task))
+        """The same plan with `nodes` and the estimates filled in, for showing."""
+        estimate = partial(self._estimate, plan.tasks)
+        describe(plan, estimate)
+        queue = queue_of(plan, needs_of(plan.tasks, plan.run, estimate), priority=0, client="", now=0.0)
+        found = forecast(queue, self.executor.schedule.devices, estimate, self._loading_seconds, host_lanes=self.host_lanes)
+        if found is not None:
+            plan.seconds, plan.busy_seconds, plan.peak_bytes = found
         return plan
+
+    def _loading_seconds(self, weights: str) -> float:
+        known = self.memories.history.estimate(loading_signature(weights), "load")
+        return known.seconds if known is not None else 0.0
 
     def why(self, compiled: Compiled, node: str, *, seeds: Mapping[str, int] | None = None) -> list[Reason]:
         """Why a node would run now, or not. Raises WorkflowError for an unknown node."""

@@ -179,11 +179,13 @@ class ActiveRun:
 
     def drain(self) -> list[Event]:
         """The events since the last call."""
-        self._told = False
         events: list[Event] = []
-        while self.events:
-            events.append(self.events.popleft())
-        return events
+        while True:
+            while self.events:
+                events.append(self.events.popleft())
+            self._told = False
+            if not self.events:  # else one came in between, and its batch was told already
+                return events
 
     def say(self, message: str) -> None:
         """A sentence about the whole run, once."""
@@ -527,9 +529,7 @@ class Executor:
         except StoreUnavailable as error:
             job.run.say(f"nothing more is cached in this run: {error}")
 
-    def _write_large(
-        self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]
-    ) -> None:
+    def _write_large(self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]) -> None:
         try:
             self._commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk

@@ -100,7 +100,9 @@ class Tasks:
         made = self.produced[node]
         if isinstance(made, int):
             return [made]
-        found = {item.task for value in made for item in (value if isinstance(value, list) else [value]) if isinstance(item, Pending)}
+        found = {
+            item.task for value in made for item in (value if isinstance(value, list) else [value]) if isinstance(item, Pending)
+        }
         return sorted(task for task in found if self.node[task] == node)  # a light node hands on what others make
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,5 +31,3 @@ def open_lab(home: Path) -> Iterator[Callable[..., Lab]]:
 @pytest.fixture
 def lab(open_lab: Callable[..., Lab]) -> Lab:
     return open_lab()
-
-

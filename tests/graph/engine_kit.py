@@ -267,7 +267,9 @@ def _input(value: Any) -> Any:
     return value
 
 
-def workflow(outputs: str | Mapping[str, str] | Iterable[str] = (), /, *, more: Mapping[str, Any] | None = None, **nodes: Any) -> str:
+def workflow(
+    outputs: str | Mapping[str, str] | Iterable[str] = (), /, *, more: Mapping[str, Any] | None = None, **nodes: Any
+) -> str:
     """The JSON text of a workflow. `outputs`: "node" or "node.port", some of these, or by name."""
     if isinstance(outputs, str):
         outputs = [outputs]

@@ -48,7 +48,9 @@ def replace(path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("damage", [flip, cut, empty])
-def test_a_damaged_value_is_computed_again_and_told(open_lab: Callable[..., Lab], home: Path, damage: Callable[[Path], None]) -> None:
+def test_a_damaged_value_is_computed_again_and_told(
+    open_lab: Callable[..., Lab], home: Path, damage: Callable[[Path], None]
+) -> None:
     with open_lab(clock=costly_clock()) as first:
         expected = first.run(TEXT).outputs
     assert len(blobs(home)) == 2
@@ -67,7 +69,9 @@ def test_a_damaged_value_is_computed_again_and_told(open_lab: Callable[..., Lab]
 def test_a_value_found_damaged_during_the_run_is_told_by_that_run(open_lab: Callable[..., Lab], home: Path) -> None:
     """The plan does not look at it: only when the work turns out to be remembered by content is the value read."""
     text = workflow("b.tensor", a=n("make_tensor", fill=1), b=n("brighten", tensor="@a.tensor"))
-    other = workflow("b.tensor", z=n("make_tensor", fill=0), a=n("brighten", tensor="@z.tensor"), b=n("brighten", tensor="@a.tensor"))
+    other = workflow(
+        "b.tensor", z=n("make_tensor", fill=0), a=n("brighten", tensor="@z.tensor"), b=n("brighten", tensor="@a.tensor")
+    )
     with open_lab(clock=costly_clock()) as first:
         first.run(text)
     for path in blobs(home):
@@ -150,7 +154,9 @@ def test_a_lease_that_cannot_be_given_back_does_not_end_the_lane(home: Path, mon
         assert lab.run(chain(3, first=7.0)).state == "done"
 
 
-def test_a_large_result_is_told_done_only_when_it_is_written(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_result_is_told_done_only_when_it_is_written(
+    open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(execute, "LANE_WRITE_BYTES", 100)
     order: list[str] = []
     lab = open_lab(clock=costly_clock())

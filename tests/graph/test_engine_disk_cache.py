@@ -79,7 +79,14 @@ def test_what_follows_goes_by_content(lab: Lab) -> None:
 
 
 def test_it_works_behind_another_disk_cache(open_lab: Callable[..., Lab], home: Path) -> None:
-    text = workflow("end", a=n("add", a=1.0), one=n("disk_cache", value="@a"), b=n("add", a="@one"), two=n("disk_cache", value="@b"), end=n("floor", a="@two"))
+    text = workflow(
+        "end",
+        a=n("add", a=1.0),
+        one=n("disk_cache", value="@a"),
+        b=n("add", a="@one"),
+        two=n("disk_cache", value="@b"),
+        end=n("floor", a="@two"),
+    )
     with open_lab() as first:
         first.run(text)
     forget(home)
@@ -117,7 +124,9 @@ def test_a_damaged_entry_is_computed_again_and_mended(open_lab: Callable[..., La
 
 
 def test_a_mapped_disk_cache_keeps_one_entry_per_element(open_lab: Callable[..., Lab], home: Path) -> None:
-    text = workflow("sum", r=n("numbers", n=3), top=n("add", a="@r"), kept=n("disk_cache", value="@top"), sum=n("total", values="@kept"))
+    text = workflow(
+        "sum", r=n("numbers", n=3), top=n("add", a="@r"), kept=n("disk_cache", value="@top"), sum=n("total", values="@kept")
+    )
     with open_lab() as first:
         assert first.run(text).output == 3.0
     assert len(entries(home)) == 3

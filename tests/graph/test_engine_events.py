@@ -132,7 +132,9 @@ def test_an_async_reader_gets_everything_in_order(lab: Lab) -> None:
         return list(itertools.chain.from_iterable([batch async for batch in handle.stream()]))
 
     events = asyncio.run(asyncio.wait_for(read(), PATIENCE))
-    assert [event.node for event in events if isinstance(event, NodeEvent) and event.state == "done"] == [f"n{i}" for i in range(300)]
+    assert [event.node for event in events if isinstance(event, NodeEvent) and event.state == "done"] == [
+        f"n{i}" for i in range(300)
+    ]
     assert events[-1] == RunEvent("done", events[-1].time)
 
 

@@ -30,7 +30,14 @@ BRANCHES = workflow(
 def test_a_failed_node_fails_its_dependants_only(lab: Lab) -> None:
     outcome = lab.run(BRANCHES)
     assert outcome.state == "failed"
-    assert outcome.states == {"top": "done", "bad_one": "failed", "between": "skipped", "bad": "skipped", "side": "done", "good": "done"}
+    assert outcome.states == {
+        "top": "done",
+        "bad_one": "failed",
+        "between": "skipped",
+        "bad": "skipped",
+        "side": "done",
+        "good": "done",
+    }
     assert outcome.outputs == {"good": 8.0}
     assert outcome.node("between").error == "bad_one failed"
 
@@ -74,7 +81,15 @@ def test_an_element_that_fails_leaves_the_other_elements(lab: Lab) -> None:
     text = workflow("y", x=n("not_two", a="@l"), y=n("add", a="@x"), l=n("values"))
     with Lab(lab.engine.home / "own", Registry.of(not_two, add, values)) as own:
         outcome = own.run(text)
-    assert outcome.states == {"l": "done", "x[0]": "done", "x[1]": "failed", "x[2]": "done", "y[0]": "done", "y[1]": "skipped", "y[2]": "done"}
+    assert outcome.states == {
+        "l": "done",
+        "x[0]": "done",
+        "x[1]": "failed",
+        "x[2]": "done",
+        "y[0]": "done",
+        "y[1]": "skipped",
+        "y[2]": "done",
+    }
     assert outcome.outputs == {}  # a list with a hole is no result
 
 
@@ -109,7 +124,10 @@ def test_a_result_of_a_kind_that_cannot_travel_fails_the_node_with_advice(home: 
 def test_a_node_that_changes_its_input_in_place_fails_with_advice(lab: Lab) -> None:
     outcome = lab.run(workflow("bad", t=n("make_tensor", fill=3), bad=n("scribble", tensor="@t.tensor")))
     assert outcome.states == {"t": "done", "bad": "failed"}
-    assert "bad (scribble) changed its input tensor in place; values on wires are frozen: clone it first" in outcome.node("bad").error
+    assert (
+        "bad (scribble) changed its input tensor in place; values on wires are frozen: clone it first"
+        in outcome.node("bad").error
+    )
 
 
 def test_a_change_inside_a_list_is_seen_too(home: Path) -> None:
@@ -119,7 +137,13 @@ def test_a_change_inside_a_list_is_seen_too(home: Path) -> None:
         return 1
 
     with Lab(home, Registry.of(make_tensor, make_list, scribble_all)) as lab:
-        text = workflow("s", a=n("make_tensor", fill=1), b=n("make_tensor", fill=2), l=n("make_list", a="@a.tensor", b="@b.tensor"), s=n("scribble_all", tensors="@l"))
+        text = workflow(
+            "s",
+            a=n("make_tensor", fill=1),
+            b=n("make_tensor", fill=2),
+            l=n("make_list", a="@a.tensor", b="@b.tensor"),
+            s=n("scribble_all", tensors="@l"),
+        )
         assert "changed its input tensors in place" in lab.run(text).node("s").error
 
 

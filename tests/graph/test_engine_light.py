@@ -40,7 +40,9 @@ def test_an_int_that_enters_a_float_port_is_a_float(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(("on", "expected", "ran"), [(True, 1.0, ["l"]), (False, 2.0, ["r"])])
-def test_a_switch_hands_on_what_is_not_computed_yet_and_runs_one_side(lab: Lab, on: bool, expected: float, ran: list[str]) -> None:
+def test_a_switch_hands_on_what_is_not_computed_yet_and_runs_one_side(
+    lab: Lab, on: bool, expected: float, ran: list[str]
+) -> None:
     text = workflow("s", l=n("add", a=1.0), r=n("add", a=2.0), s=n("switch", on=on, a="@l", b="@r"))
     outcome = lab.run(text)
     assert outcome.output == expected
@@ -56,7 +58,9 @@ def test_what_follows_a_switch_has_the_key_of_the_side_it_took(lab: Lab) -> None
 
 
 def test_a_switch_of_lists_and_values_keeps_them_apart(lab: Lab) -> None:
-    text = workflow("t", x=n("add", a=1.0), l=n("make_list", a="@x", b="@x"), m=n("add", a="@l", b=1.0), t=n("total", values="@m"))
+    text = workflow(
+        "t", x=n("add", a=1.0), l=n("make_list", a="@x", b="@x"), m=n("add", a="@l", b=1.0), t=n("total", values="@m")
+    )
     assert lab.run(text).output == 4.0
 
 
@@ -169,7 +173,13 @@ def test_light_arithmetic_on_an_undrawn_seed_is_planned(home: Path) -> None:
         return seed
 
     with Lab(home, Registry.of(next_seed, seeds, seed, draw, total)) as lab:
-        text = workflow("d", s=n("seed", seed={"random": True}), p=n("next_seed", seed="@s"), l=n("seeds", first="@p", n=3), d=n("draw", seed="@l"))
+        text = workflow(
+            "d",
+            s=n("seed", seed={"random": True}),
+            p=n("next_seed", seed="@s"),
+            l=n("seeds", first="@p", n=3),
+            d=n("draw", seed="@l"),
+        )
         plan = lab.plan(text)
         line = {one.id: one for one in plan.nodes}["d"]
         assert (line.state, line.tasks, line.running, line.reason) == ("run", 3, 3, "random seed")

@@ -25,7 +25,9 @@ def test_a_node_is_mapped_over_a_list(lab: Lab) -> None:
 
 
 def test_several_lists_go_in_step_and_single_values_are_repeated(lab: Lab) -> None:
-    text = workflow("z", r=RANGE, one=n("add", a=100.0), x=n("add", a="@r", b=10.0), y=n("add", a="@r", b="@x"), z=n("add", a="@y", b="@one"))
+    text = workflow(
+        "z", r=RANGE, one=n("add", a=100.0), x=n("add", a="@r", b=10.0), y=n("add", a="@r", b="@x"), z=n("add", a="@y", b="@one")
+    )
     assert lab.run(text).output == [110.0, 112.0, 114.0]
 
 
@@ -42,7 +44,9 @@ def test_a_list_port_collects_and_keeps_the_order(lab: Lab) -> None:
 
 
 def test_a_list_port_takes_literals_and_results_mixed(lab: Lab) -> None:
-    text = workflow("s", x=n("add", a=1.0), c=n("number", value=5.0), l=n("make_list", a="@x", b="@c", c="@x"), s=n("total", values="@l"))
+    text = workflow(
+        "s", x=n("add", a=1.0), c=n("number", value=5.0), l=n("make_list", a="@x", b="@c", c="@x"), s=n("total", values="@l")
+    )
     outcome = lab.run(text)
     assert outcome.output == 7.0
     assert outcome.ran == ["x", "s"]
@@ -92,7 +96,9 @@ def test_one_of_500_elements_changed_runs_one(lab: Lab) -> None:
     with Lab(lab.engine.home / "own", Registry.of(prompts, add, total)) as own:
 
         def text(values: list[float]) -> str:
-            return workflow("s", p=n("prompts", values=values), x=n("add", a="@p", b=1.0), y=n("add", a="@x"), s=n("total", values="@y"))
+            return workflow(
+                "s", p=n("prompts", values=values), x=n("add", a="@p", b=1.0), y=n("add", a="@x"), s=n("total", values="@y")
+            )
 
         values = [float(i) for i in range(500)]
         assert len(own.run(text(values)).ran) == 1001
@@ -105,7 +111,9 @@ def test_one_of_500_elements_changed_runs_one(lab: Lab) -> None:
 @pytest.mark.spec("I12")
 def test_element_i_of_a_random_seed_gets_the_seed_plus_i(lab: Lab) -> None:
     text = workflow("d", r=RANGE, d=n("draw", seed={"random": True}, scale="@r"))
-    twice = workflow("d", r=n("make_list", a="@o", b="@o", c="@o"), o=n("number", value=1.0), d=n("draw", seed={"random": True}, scale="@r"))
+    twice = workflow(
+        "d", r=n("make_list", a="@o", b="@o", c="@o"), o=n("number", value=1.0), d=n("draw", seed={"random": True}, scale="@r")
+    )
     outcome = lab.run(twice, seeds={"d.seed": 40})
     assert outcome.output == [40.0, 41.0, 42.0]
     assert outcome.result.seeds == {"d.seed": 40}

@@ -12,7 +12,7 @@ from graph import environment
 from graph.context import Context
 from graph.node import node
 from graph.registry import Registry
-from tests.graph.engine_kit import Lab, chain, costly_clock, n, add, registry, with_specs, workflow
+from tests.graph.engine_kit import Lab, add, chain, costly_clock, n, registry, with_specs, workflow
 
 DIAMOND = workflow(
     "sum",
@@ -231,7 +231,13 @@ def test_a_value_with_bytes_comes_back_equal_from_disk(open_lab: Callable[..., L
 
 def test_only_the_last_result_missing_is_computed_from_the_nearest_value(open_lab: Callable[..., Lab]) -> None:
     """A lost result must not make everything above it run: the value just above is still there."""
-    text = workflow("s", t=n("make_tensor", fill=3), b=n("brighten", tensor="@t.tensor"), c=n("brighten", tensor="@b.tensor"), s=n("tensor_sum", tensor="@c.tensor"))
+    text = workflow(
+        "s",
+        t=n("make_tensor", fill=3),
+        b=n("brighten", tensor="@t.tensor"),
+        c=n("brighten", tensor="@b.tensor"),
+        s=n("tensor_sum", tensor="@c.tensor"),
+    )
     with open_lab(clock=costly_clock()) as first:
         assert first.run(text).ran == ["t", "b", "c", "s"]
         digests = {one.id: first.engine.memories.memo.find([bytes.fromhex(one.key)]) for one in first.run(text).result.nodes}
@@ -243,5 +249,3 @@ def test_only_the_last_result_missing_is_computed_from_the_nearest_value(open_la
             path.unlink()
         assert not memo.has_values([s, t])
         assert second.run(text).ran == ["s"]
-
-

@@ -87,7 +87,7 @@ def test_a_run_that_waits_for_one_that_fails_tries_itself(home: Path) -> None:
 
 # ---- processes ----
 
-NODES = '''
+NODES = """
 import os, sys, time
 from pathlib import Path
 from graph.context import Context
@@ -115,7 +115,7 @@ if __name__ == "__main__":
     with Engine(Registry.of(slow), Path(sys.argv[1])) as engine:
         result = engine.run(engine.load(workflow(f"n{int(sys.argv[4]) - 1}", **nodes)))
     print(result.state, *result.outputs.values(), flush=True)
-'''
+"""
 
 
 class Other:

@@ -86,7 +86,9 @@ def test_no_result_outlives_its_last_reader(home: Path, seed: int, failing: bool
     bad = {"n10", "n17"} if failing else set()
     liveness = Liveness(parents, set(printed))
     nodes: dict[str, Any] = {
-        id: n("fail" if id in bad else "join", seed=at, **{port: f"@{above}.tensor" for port, above in zip("abc", of, strict=False)})
+        id: n(
+            "fail" if id in bad else "join", seed=at, **{port: f"@{above}.tensor" for port, above in zip("abc", of, strict=False)}
+        )
         for at, (id, of) in enumerate(parents.items())
     }
     with Lab(home, liveness.library, limits=Limits(ram=0), host_lanes=1) as lab:

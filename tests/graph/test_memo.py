@@ -6,12 +6,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.graph.packed_values import same, tensors, text
 
 from graph.blob import digest_of
 from graph.folder import StoreUnavailable
 from graph.memo import GROUP_ROWS, INLINE_BYTES, Action, Finished, Memo
 from graph.types import Packed
+from tests.graph.packed_values import same, tensors, text
 
 MB = 1 << 20
 
