@@ -67,7 +67,7 @@ def plan_text(plan: Plan) -> str:
     ]
     running = sum(node.state == "run" for node in plan.nodes)
     seconds = "time unknown before the first run" if plan.seconds is None else f"about {seconds_text(plan.seconds)}"
-    peaks = "".join(f"; peak {size_text(size)} on {place}" for place, size in plan.peak_bytes.items())
+    peaks = "".join(f"; peak {size_text(size)} on {place}" for place, size in plan.peak_bytes.items() if size)
     total = f"{running} of {len(plan.nodes)} nodes run; {seconds if running else 'nothing to compute'}{peaks}"
     table = columns([("NODE", "TYPE", "STATE", "PLACE", "TIME", "PEAK", "REASON"), *rows])
     return f"{table}\n{total}"
