@@ -19,7 +19,7 @@ from tests.graph.engine_kit import Lab, Split, add, count, device_add, draw, mak
 def test_light_nodes_are_evaluated_while_planning(lab: Lab) -> None:
     plan = lab.plan(workflow(["x", "v"], v=n("number", value=3.0), x=n("add", a="@v")))
     assert {one.id: one.state for one in plan.nodes} == {"v": "light", "x": "run"}
-    assert plan.outputs["v"] == 3.0
+    assert plan.roots.outputs["v"] == 3.0
     outcome = lab.run(workflow("x", v=n("number", value=3.0), x=n("add", a="@v", b=1.0)))
     assert outcome.output == 4.0
     assert outcome.states == {"v": "done", "x": "done"}
