@@ -281,7 +281,12 @@ class _Expansion:
         node = self.compiled.ids[index]
         resolve = self.expander.functions.function(spec.id).resolve
         assert resolve is not None
-        known = {name: value for name, value in inputs.items() if not _has_pending(value) and not _has_undrawn(value)}
+        # None: nothing feeds an optional port. Absent: its value does not exist yet, so the hook must not fill it in.
+        known = {
+            name: value
+            for name, value in complete(spec, inputs).items()
+            if not _has_pending(value) and not _has_undrawn(value)
+        }
         try:
             return inputs | dict(resolve(known))
         except Refused as refusal:

@@ -154,7 +154,7 @@ class Memo:
 
     def get_values(self, digests: Sequence[bytes]) -> dict[bytes, Packed]:
         """Those of `digests` that are here and whole; small ones are read in batches."""
-        found = {digest: self._pinned[digest][0] for digest in digests if digest in self._pinned}
+        found = {digest: pinned[0] for digest in digests if (pinned := self._pinned.get(digest)) is not None}
         wanted = [digest for digest in dict.fromkeys(digests) if digest not in found]
         rows = self.table.read(_VALUE, wanted)
         self._count(_VALUE, rows)

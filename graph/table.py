@@ -150,8 +150,9 @@ class Table:
         The least recently used go first if there is no room. Raises StoreUnavailable, and from then on every time.
         """
         now = time.time()
+        lines = [(*_checked_row(prefix + key, content), now, now) for prefix, key, content in rows]
         with self._writing() as connection:
-            connection.executemany(_UPSERT, ((*_checked_row(prefix + key, content), now, now) for prefix, key, content in rows))
+            connection.executemany(_UPSERT, lines)
             self._make_room(connection)
 
     def note_uses(self, counts: Mapping[bytes, int]) -> None:
@@ -181,7 +182,7 @@ class Table:
 
     def bytes_on_disk(self) -> int:
         """Size of the database, in whole pages; 0 if it cannot be read."""
-        with self._read_lock, suppress(sqlite3.Error):
+        with self._read_lock, suppress(sqlite3.Error), noting_damage(self._path):
             return int(self._reader.execute("PRAGMA page_count").fetchone()[0]) * int(self._page_bytes)
         return 0
 

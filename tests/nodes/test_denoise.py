@@ -19,9 +19,13 @@ from nodes.values import Latents, Posterior
 resolve = declaration_of(denoise).resolve
 
 
-@pytest.mark.parametrize("asked", [{}, {"steps": None, "guidance": None}])
-def test_steps_and_guidance_come_from_the_model_if_not_set(tiny, asked):
-    assert resolve({"denoiser": tiny.denoiser, **asked}) == {"steps": 20, "guidance": 4.0}
+def test_steps_and_guidance_come_from_the_model_if_not_set(tiny):
+    assert resolve({"denoiser": tiny.denoiser, "steps": None, "guidance": None}) == {"steps": 20, "guidance": 4.0}
+
+
+def test_what_is_not_known_yet_is_not_filled_in(tiny):
+    assert resolve({"denoiser": tiny.denoiser}) == {}
+    assert resolve({"denoiser": tiny.denoiser, "latents": Latents(64, 64)}) == {}
 
 
 def test_what_is_set_stays(tiny):
@@ -40,7 +44,7 @@ def test_a_cache_without_a_curve_is_off_in_the_plan(tiny):
 
 def test_strength_is_one_for_a_new_picture_and_the_familys_for_a_given_one(tiny):
     posterior = Posterior(None, None, 0.0, 1.0)
-    asked = {"denoiser": tiny.denoiser, "steps": 3, "guidance": 0.0}
+    asked = {"denoiser": tiny.denoiser, "strength": None}
     assert resolve({**asked, "latents": Latents(64, 64)}) == {"strength": 1.0}
     assert resolve({**asked, "latents": Latents(64, 64, "z-image", None, posterior)}) == {"strength": 0.6}
     assert resolve({**asked, "latents": Latents(64, 64, "z-image", None, posterior), "strength": 0.3}) == {}
@@ -69,14 +73,15 @@ def test_sizes_at_the_bounds_are_taken(side):
 
 
 def test_guidance_without_a_negative_text_is_refused(tiny):
-    with pytest.raises(Refused, match="guidance is 4.0, but nothing is linked to negative; link encode_text of an empty prompt"):
-        resolve({"denoiser": tiny.denoiser, "negative": None})
-    assert resolve({"denoiser": tiny.denoiser, "negative": None, "guidance": 0.0}) == {"steps": 20}
+    with pytest.raises(Refused, match=r"guidance is 4.0, but nothing is linked to negative; link encode_text of an empty prompt"):
+        resolve({"denoiser": tiny.denoiser, "negative": None, "guidance": None})
+    assert resolve({"denoiser": tiny.denoiser, "negative": None, "guidance": 0.0}) == {}
+    assert resolve({"denoiser": tiny.denoiser, "guidance": None}) == {"guidance": 4.0}
 
 
 def test_strength_without_a_picture_is_refused(tiny):
     with pytest.raises(
-        Refused, match="strength is 0.5, but the latents are empty: there is no picture to keep. Link encode_image"
+        Refused, match=r"strength is 0.5, but the latents are empty: there is no picture to keep. Link encode_image"
     ):
         resolve({"denoiser": tiny.denoiser, "latents": Latents(64, 64), "strength": 0.5})
 
@@ -103,7 +108,7 @@ def render(tiny, embed, call):
 
 def test_strength_that_leaves_no_step_is_an_error(render, recording):
     start = render(recording()).latents
-    with pytest.raises(ValueError, match="strength 0.0 of 4 steps leaves no step to run; raise strength or steps"):
+    with pytest.raises(ValueError, match=r"strength 0.0 of 4 steps leaves no step to run; raise strength or steps"):
         render(recording(), latents=start, strength=0.0)
 
 

@@ -48,7 +48,7 @@ def workflow(**changes):
         "save": {"type": "save_image", "inputs": {"image": link("decode.image")}},
     }  # fmt: skip
     for id, inputs in changes.items():
-        nodes[id]["inputs"] |= inputs
+        nodes[id]["inputs"] = {port: value for port, value in (nodes[id]["inputs"] | inputs).items() if value is not None}
     return json.dumps(
         {"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes, "outputs": {"file": {"from": "save.file"}}}
     )
@@ -74,11 +74,7 @@ def run(engine, tmp_path):
 @pytest.mark.spec("J3", "I12")
 def test_a_workflow_gives_the_librarys_picture_and_is_remembered(run, references):
     first, _ = run(workflow())
-    expected = references("tiny")(
-        prompt="a red circle", negative_prompt="blurry", width=64, height=80, num_inference_steps=3, guidance_scale=2.0,
-        generator=torch.Generator().manual_seed(5), output_type="pt",
-    ).images  # fmt: skip
-    assert Pillow.open(first).tobytes() == to_pictures(Image(WireTensor.of(expected)))[0].tobytes()
+    assert Pillow.open(first).tobytes() == expected_bytes(references)
     settings = read_png(first.read_bytes())["settings"]
     assert {key: settings[key] for key in ("prompt", "negative_prompt", "steps", "guidance", "seed", "model", "width", "height")} == {
         "prompt": "a red circle", "negative_prompt": "blurry", "steps": 3, "guidance": 2.0, "seed": 5, "model": "tiny",
@@ -99,12 +95,46 @@ def test_a_workflow_gives_the_librarys_picture_and_is_remembered(run, references
         ({"place": {"width": 72}}, r"sample.latents: width is 72; z-image takes multiples of 16"),
         ({"model": {"model": "tinny"}}, r'model.model: there is no model "tinny". Did you mean "tiny"?'),
         ({"decode": {"tile": 16, "overlap": 16}}, r"decode.overlap: overlap is 16 latents, tile is 16"),
+        (
+            {"sample": {"negative": None}},
+            r"sample.negative: guidance is 2.0, but nothing is linked to negative; link encode_text",
+        ),
         ({"sample": {"strength": 0.5}}, r"sample.strength: strength is 0.5, but the latents are empty"),
     ],
 )
 def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
     with pytest.raises(WorkflowError, match=message):
         engine.plan(engine.load(workflow(**changes)))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("A3", "A13")
+def test_an_embedding_kept_on_disk_gives_the_same_bits_in_another_engine(run, tmp_path, references):
+    run(workflow(sample={"steps": 1}))
+    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=DeviceRuntime) as other:
+        result = other.run(other.load(workflow()), output_folder=tmp_path / "out")
+    states = {node.id: node.state for node in result.nodes}
+    assert (states["kept"], states["no_text"], states["sample"]) == ("cached", "cached", "done")
+    assert Pillow.open(tmp_path / "out" / result.outputs["file"]).tobytes() == expected_bytes(references)
+
+
+def expected_bytes(references):
+    """The library's picture of `workflow()`."""
+    images = references("tiny")(
+        prompt="a red circle", negative_prompt="blurry", width=64, height=80, num_inference_steps=3, guidance_scale=2.0,
+        generator=torch.Generator().manual_seed(5), output_type="pt",
+    ).images  # fmt: skip
+    return to_pictures(Image(WireTensor.of(images)))[0].tobytes()
+
+
+@pytest.mark.slow
+def test_a_computed_guidance_is_not_replaced_by_the_models_advice(run):
+    document = json.loads(workflow())
+    document["nodes"]["sum"] = {"type": "math", "inputs": {"operation": "add", "a": 1.5, "b": 0.5}}
+    document["nodes"]["sample"]["inputs"]["guidance"] = link("sum.value")
+    computed, _ = run(json.dumps(document))
+    written, _ = run(workflow())
+    assert Pillow.open(computed).tobytes() == Pillow.open(written).tobytes()
 
 
 @pytest.mark.slow

@@ -203,7 +203,7 @@ def test_only_names_are_taken_never_paths(name):
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(Refused, match='there is no model "tinny". Did you mean "tiny"?'):
+    with pytest.raises(Refused, match=r'there is no model "tinny". Did you mean "tiny"\?'):
         load_pipeline("tinny")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 
 import pytest
 import torch
@@ -44,7 +45,7 @@ def test_tiles_cover_everything_and_are_whole(tile, overlap):
         found = spans(length, tile, overlap)
         assert {at for span in found for at in range(span.begin, span.end)} == set(range(length))
         assert {span.end - span.begin for span in found} == {min(tile, length)}
-        for left, right in zip(found, found[1:], strict=False):
+        for left, right in itertools.pairwise(found):
             assert left.after == right.before == left.end - right.begin >= overlap
 
 
@@ -170,5 +171,5 @@ def test_a_picture_of_an_odd_size_is_not_encoded(tiny):
     from nodes.latents import encode_image
     from nodes.values import Image
 
-    with pytest.raises(Refused, match="width is 72; z-image takes multiples of 16 from 16 to 2048. The nearest is"):
+    with pytest.raises(Refused, match=r"width is 72; z-image takes multiples of 16 from 16 to 2048. The nearest is"):
         encode_image(tiny.vae, Image(WireTensor.of(torch.rand(1, 3, 64, 72))))

@@ -49,6 +49,7 @@ def states(found: dict) -> dict[str, str]:
     return {node["id"]: node["state"] for node in found["nodes"] if node["note"] != "light"}
 
 
+@pytest.mark.spec("J9")
 def test_the_second_run_is_remembered_but_for_the_save(latentgraph: Command, workflow: Path) -> None:
     first = latentgraph("run", workflow, "--json").json
     assert set(states(first).values()) == {"done"}
@@ -65,6 +66,7 @@ def test_changing_the_seed_reruns_denoise_decode_and_save(latentgraph: Command, 
     assert {id for id, state in states(found).items() if state != "cached"} == {"denoise", "decode", "save"}
 
 
+@pytest.mark.spec("I12", "J3")
 def test_reproduce_says_identical_and_of_an_edited_picture_what_differs(latentgraph: Command, workflow: Path, home: Path) -> None:
     picture = Path(latentgraph("run", workflow, "--set", "seed=random").out.strip())
     before = tree(home / "memo" / "objects")
@@ -143,11 +145,48 @@ def test_a_signal_while_denoising_gives_130_and_leaves_no_file(workflow: Path, m
     assert [name for name in tree(home) if "tmp" in name or name.startswith(("spool", "previews"))] == []
 
 
-def test_two_devices_draw_both_branches(latentgraph: Command, models: Path, write_workflow, monkeypatch) -> None:
-    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
-    document = json.loads((ROOT / "workflows" / "mini_two_devices.json").read_text())
+def on_tiny(name: str, write_workflow: Callable[..., Path], folder: Path) -> Path:
+    """A workflow of the repository on the tiny model, what lies beside it included."""
+    for picture in (ROOT / "workflows").glob("*.png"):
+        (folder / picture.name).write_bytes(picture.read_bytes())
+    document = json.loads((ROOT / "workflows" / f"{name}.json").read_text())
     document["nodes"]["model"]["inputs"]["model"] = "tiny"
-    found = latentgraph("run", write_workflow(document), "--set", "steps=2", "--devices", "cpu:0,cpu:1", "--json").json
+    return write_workflow(document, f"{name}.json")
+
+
+def runs_of(found: dict, type: str) -> int:
+    return sum(node["type"] == type and node["state"] == "done" for node in found["nodes"])
+
+
+def test_the_picture_beside_a_workflow_is_changed(
+    latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    path = on_tiny("mini_image_to_image", write_workflow, tmp_path)
+    found = latentgraph("run", path, "--set", "steps=4", "--set", "strength=0.5", "--json").json
+    assert found["state"] == "done", found
+    assert Image.open(found["outputs"]["image"]).size == (64, 64)
+    again = latentgraph(
+        "run", path, "--set", "steps=4", "--set", "strength=0.5", "--set", f"image={tmp_path / 'mini_input.png'}", "--json"
+    )
+    assert states(again.json)["denoise"] == "cached"
+
+
+def test_the_grid_draws_every_cell_and_encodes_each_text_once(
+    latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    found = latentgraph("run", on_tiny("mini_prompt_grid", write_workflow, tmp_path), "--set", "steps=1", "--json").json
+    assert found["state"] == "done", found
+    assert {type: runs_of(found, type) for type in ("encode_text", "denoise", "decode", "image_grid", "save_image")} == {
+        "encode_text": 3, "denoise": 12, "decode": 12, "image_grid": 1, "save_image": 1,
+    }  # fmt: skip
+
+
+def test_two_devices_draw_both_branches(latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    path = on_tiny("mini_two_devices", write_workflow, tmp_path)
+    found = latentgraph("run", path, "--set", "steps=2", "--devices", "cpu:0,cpu:1", "--json").json
     assert found["state"] == "done", found
     used = {node["device"] for node in found["nodes"] if node["id"] in ("denoise", "second_denoise")}
     assert used == {"cpu:0", "cpu:1"}
