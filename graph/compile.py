@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from graph.document import Document
 from graph.errors import Problem, WorkflowError
+from graph.flow import Link
 from graph.spec import NodeSpec
 from graph.types import Plain, TypeRef
-from graph.validate import Check, Link
+from graph.validate import Check
 
 __all__ = ["Compiled", "Link", "compile_document"]
 
@@ -56,7 +57,7 @@ def compile_document(document: Document, catalogue: Mapping[str, NodeSpec], *, f
     problems = check.problems
     if problems:
         raise WorkflowError(_in_file(problem, file) for problem in problems)
-    return _whole(check) if check.order == list(range(len(check.order))) and not check.gone else _living(check)
+    return _whole(check) if check.order == list(range(len(check.order))) and not check.flow.gone else _living(check)
 
 
 def _in_file(problem: Problem, file: str | None) -> Problem:
@@ -69,7 +70,7 @@ def _whole(check: Check) -> Compiled:
 
 
 def _living(check: Check) -> Compiled:
-    order = [position for position in check.order if position not in check.gone]
+    order = [position for position in check.order if position not in check.flow.gone]
     place = {position: index for index, position in enumerate(order)}
     links = [{port: Link(place[link.node], link.port) for port, link in check.links[at].items()} for at in order]
     return _compiled(check, [check.flat.ids[at] for at in order], [check.literals[at] for at in order], links, order)
@@ -78,19 +79,19 @@ def _living(check: Check) -> Compiled:
 def _compiled(
     check: Check, ids: list[str], literals: list[dict[str, Plain]], links: list[dict[str, Link]], order: list[int]
 ) -> Compiled:
-    place = {position: index for index, position in enumerate(order)} if check.gone or ids is not check.flat.ids else None
+    place = {position: index for index, position in enumerate(order)} if check.flow.gone or ids is not check.flat.ids else None
     outputs, absent = _outputs(check, place)
     return Compiled(
         ids=ids,
         specs=[profile.spec for at in order if (profile := check.profiles[at]) is not None],
         literals=literals,
         links=links,
-        mapped=[check.mapped[at] for at in order],
-        types=[check.types[at] or () for at in order],
+        mapped=[check.flow.mapped[at] for at in order],
+        types=[check.flow.types[at] or () for at in order],
         successors=_successors(links),
         outputs=outputs,
         absent=absent,
-        skipped=check.skipped,
+        skipped=check.flow.skipped,
         random=_random(check, place),
         files=[(at if place is None else place[at], port) for at, port in check.files if place is None or at in place],
         index=check.index if place is None else {name: index for index, name in enumerate(ids)},
@@ -112,7 +113,7 @@ def _successors(links: list[dict[str, Link]]) -> list[list[int]]:
 def _outputs(check: Check, place: Mapping[int, int] | None) -> tuple[dict[str, Link | None], dict[str, str]]:
     outputs: dict[str, Link | None] = {}
     absent: dict[str, str] = {}
-    for name, link, reason in check.settled_outputs():
+    for name, link, reason in check.flow.settled_outputs():
         if link is None:
             outputs[name], absent[name] = None, reason
         else:

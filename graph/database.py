@@ -95,9 +95,10 @@ def open_whole(path: Path, connect: Callable[[], T]) -> T:
     if _mark(path).exists():
         _set_aside(path)
     try:
-        return connect()
-    except sqlite3.DatabaseError as error:
-        if not _is_damage(error):
+        with noting_damage(path):
+            return connect()
+    except sqlite3.DatabaseError:
+        if not _mark(path).exists():
             raise
         _set_aside(path)
         return connect()
@@ -105,7 +106,11 @@ def open_whole(path: Path, connect: Callable[[], T]) -> T:
 
 @contextmanager
 def noting_damage(path: Path) -> Iterator[None]:
-    """Leaves a mark for the next process to begin anew if SQLite finds the database malformed inside the block."""
+    """Leaves a mark for the next process to begin anew if the database proves malformed inside the block.
+
+    Raises sqlite3.DatabaseError also where a damaged row shows as a value of another type or as undecodable text; the
+    block therefore prepares what it writes before it begins.
+    """
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -113,6 +118,10 @@ def noting_damage(path: Path) -> Iterator[None]:
             with suppress(OSError):
                 _mark(path).touch()
         raise
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        with suppress(OSError):
+            _mark(path).touch()
+        raise sqlite3.DatabaseError(f"{path.name} holds something unreadable: {error}") from error
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:

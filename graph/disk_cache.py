@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graph.blob import Damaged, digest_of, image_of, ordered, pack, read_image, suffix_of
-from graph.folder import map_file, unavailable, write_all
+from graph.folder import LOW_WATER, map_file, unavailable, write_all
 from graph.owner import Owner, is_gone
-from graph.store import LOW_WATER, SUFFIXES
+from graph.store import SUFFIXES
 from graph.types import Packed, Plain
 
 #: Version of the entry's own fields; another one is a miss.

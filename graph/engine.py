@@ -24,8 +24,10 @@ from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
-from graph.execute import ActiveRun, Executor, NodeResult, RunResult, needs_of, outputs_of, queue_of
+from graph.execute import ActiveRun, Executor, NodeResult, RunResult, loading_signature, needs_of, outputs_of, queue_of
 from graph.expand import Expander, Functions, Tasks
+from graph.folder import StoreUnavailable
+from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
@@ -83,6 +85,22 @@ class Memories:
             folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
         return folder
 
+    def damage(self) -> list[str]:
+        """What was found damaged since the last call, a sentence each."""
+        found: list[str] = []
+        store, table = self.memo.store, self.memo.table
+        while store.damaged:
+            damage = store.damaged.pop(0)
+            found.append(f"a damaged cache entry was set aside and is computed again ({damage.digest[:12]}: {damage.reason})")
+        if table.damaged:
+            table.damaged = 0
+            found.append("damaged rows of the cache were removed and are computed again")
+        for folder in self._folders.values():
+            while folder.damaged:
+                bad = folder.damaged.pop(0)
+                found.append(f"a damaged disk_cache entry is computed again ({bad.path}: {bad.reason})")
+        return found
+
     def close(self) -> None:
         """Write what is waiting and let go of the files."""
         self.history.flush()
@@ -131,12 +149,11 @@ class Handle:
         run = self._run
         until = None if timeout is None else time.monotonic() + timeout
         while True:
-            with run.changed:
-                while not run.events and run.state == "running":
-                    left = None if until is None else until - time.monotonic()
-                    if left is not None and left <= 0:
-                        return None
-                    run.changed.wait(left if left is not None else 3600.0)
+            while not run.events and run.state == "running":
+                left = 3600.0 if until is None else until - time.monotonic()
+                if left <= 0:
+                    return None
+                run.wait(left)
             ended = run.state != "running"
             events = run.drain()
             if on_events is not None and events:
@@ -199,6 +216,7 @@ class Engine:
                 self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
+        self.host_lanes = host_lanes
         schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
         if kind == "process":
             for name in devices:
@@ -263,9 +281,18 @@ class Engine:
         return plan
 
     def described(self, plan: Plan) -> Plan:
-        """The same plan with `nodes`, `seconds` and `peak_bytes` filled in, for showing."""
-        describe(plan, lambda task: self._estimate(plan.tasks, task))
+        """The same plan with `nodes` and the estimates filled in, for showing."""
+        estimate = partial(self._estimate, plan.tasks)
+        describe(plan, estimate)
+        queue = queue_of(plan, needs_of(plan.tasks, plan.run, estimate), priority=0, client="", now=0.0)
+        found = forecast(queue, self.executor.schedule.devices, estimate, self._loading_seconds, host_lanes=self.host_lanes)
+        if found is not None:
+            plan.seconds, plan.busy_seconds, plan.peak_bytes = found
         return plan
+
+    def _loading_seconds(self, weights: str) -> float:
+        known = self.memories.history.estimate(loading_signature(weights), "load")
+        return known.seconds if known is not None else 0.0
 
     def why(self, compiled: Compiled, node: str, *, seeds: Mapping[str, int] | None = None) -> list[Reason]:
         """Why a node would run now, or not. Raises WorkflowError for an unknown node."""
@@ -299,7 +326,10 @@ class Engine:
 
     def _in_disk_cache(self, tasks: Tasks) -> Callable[[int, bytes], bytes | None]:
         def find(task: int, key: bytes) -> bytes | None:
-            entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+            try:
+                entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+            except StoreUnavailable:  # told when the node's value cannot be written either
+                return None
             return entry.digest if entry is not None else None
 
         return find
@@ -322,9 +352,6 @@ class Engine:
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
         run = ActiveRun(plan, queue, values, output_folder, self._resolved)
         run.listener = listener
-        for damage in self.memories.memo.store.damaged:
-            run.say(f"a damaged cache entry was set aside and is computed again: {damage}")
-        self.memories.memo.store.damaged.clear()
         self.executor.start(run)
         return Handle(self, run)
 

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -41,7 +42,7 @@ from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
 from graph.types import WireType
 from graph.why import last_key, parts_of
-from graph.workers import Request, Value, Worker, failure_of
+from graph.workers import InputChanged, Request, Value, Worker, failure_of, said_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
@@ -88,7 +89,10 @@ class Memory(Protocol):
     history: History
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to."""
+        """The folder that a `disk_cache` node with these inputs writes to. Raises StoreUnavailable."""
+
+    def damage(self) -> list[str]:
+        """What was found damaged since the last call, a sentence each."""
 
 
 class Flight:
@@ -156,13 +160,32 @@ class ActiveRun:
             with self.changed:
                 self.changed.notify_all()
 
+    def end(self, state: RunStateName) -> None:
+        """Enter the last state. Its event comes first, so that whoever sees the state finds the event."""
+        self.events.append(RunEvent(state, self.now))
+        self.state = state
+        self._told = True
+        if self.listener is not None:
+            self.listener()
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for an event, or for the end, at most so long."""
+        with self.changed:
+            self._told = False  # from here on the next event wakes us; one told just before is seen now
+            if not self.events and self.state == "running":
+                self.changed.wait(seconds)
+
     def drain(self) -> list[Event]:
         """The events since the last call."""
-        self._told = False
         events: list[Event] = []
-        while self.events:
-            events.append(self.events.popleft())
-        return events
+        while True:
+            while self.events:
+                events.append(self.events.popleft())
+            self._told = False
+            if not self.events:  # else one came in between, and its batch was told already
+                return events
 
     def say(self, message: str) -> None:
         """A sentence about the whole run, once."""
@@ -275,15 +298,20 @@ class Executor:
 
     def _lane(self, place: str) -> None:
         worker = self.host if place == HOST else self.workers[place]
-        while True:
-            with self._ready:
-                job = self._next(place)
-            if job is None:
-                return
-            if isinstance(job, str):
-                worker.trim()
-            else:
-                self._carry_out(job, place, worker)
+        while self._step(place, worker):
+            pass
+
+    def _step(self, place: str, worker: Worker) -> bool:
+        """Wait for one thing to do and do it; False to end. A call of its own, so that an idle lane keeps no run alive."""
+        with self._ready:
+            job = self._next(place)
+        if job is None:
+            return False
+        if isinstance(job, str):
+            worker.trim()
+        else:
+            self._carry_out(job, place, worker)
+        return True
 
     def _next(self, place: str) -> _Job | str | None:
         """The next job of a lane, "trim", or None to end. Waits; the lock is held."""
@@ -329,7 +357,8 @@ class Executor:
 
     def _land(self, flight: Flight) -> None:
         if flight.key:
-            self._flights.pop(flight.key, None)
+            if self._flights.get(flight.key) is flight:  # a cancelled one may have been replaced meanwhile
+                del self._flights[flight.key]
         else:
             self._unshared.discard(flight)
 
@@ -346,20 +375,28 @@ class Executor:
                 if self._hit(job, place):
                     return
                 if self._worth_a_lease(job.spec):
-                    lease = self.memory.leases.acquire(job.flight.key)
-                    if lease is None:
-                        self._put_back(job, place)
-                        return
-                    if self._hit(job, place, again=True):
-                        return
+                    try:
+                        lease = self.memory.leases.acquire(job.flight.key)
+                    except StoreUnavailable as error:
+                        job.run.say(f"work is not shared with other processes in this run: {error}")
+                    else:
+                        if lease is None:
+                            self._put_back(job, place)
+                            return
+                        if self._hit(job, place, again=True):
+                            return
             self._run(job, place, worker)
         except Cancelled:
             self._end(job, place, "cancelled", time.perf_counter() - started)
+        except InputChanged as error:
+            self._forget_changed(job, error)
+            self._fail(job, place, error, time.perf_counter() - started)
         except BaseException as error:  # whatever a node raises is the node's result; the lane lives on
             self._fail(job, place, error, time.perf_counter() - started)
         finally:
             if lease is not None:
-                self.memory.leases.release(lease)
+                with suppress(StoreUnavailable):  # then it ends with this process, or by its time
+                    self.memory.leases.release(lease)
 
     def _worth_a_lease(self, spec: NodeSpec) -> bool:
         return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS
@@ -415,8 +452,14 @@ class Executor:
         subscribers, job.flight.subscribers = job.flight.subscribers, []
         for run, task in subscribers:
             run.executing -= 1
-            if (run, task) != (job.run, job.task) and task in run.queue.open:
+            if (run, task) == (job.run, job.task):
+                continue
+            if run.cancelled:
+                self._record(run, task, "cancelled")
+            elif task in run.queue.open:
                 run.queue.push(task)
+            if run is not job.run:
+                self._settle(run)
         return (job.run, job.task) in subscribers
 
     def _run(self, job: _Job, place: str, worker: Worker) -> None:
@@ -427,13 +470,13 @@ class Executor:
         if report.cancelled():
             raise Cancelled
         run.tell(NodeEvent(id, element, "running", run.now, place))
+        run.places.add(place)
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
         if spec.place == "device":
             device = self.schedule.devices[place]
             device.resident, device.start_seconds = dict(worker.resident()), 0.0
         self._quickest[spec.id] = result.seconds
-        run.places.add(place)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
         if spec.persist:
@@ -477,10 +520,8 @@ class Executor:
             self._commit(job, values, action)
             self._finish(job, place, values, "done", seconds)
         else:
-            with self._lock:
-                job.run.writing += 1
-            self._finish(job, place, values, "done", seconds, quiet=True)
-            self._writer.submit(self._write_large, job, values, action, place)
+            waiting = self._finish(job, place, values, "done", seconds, quiet=True)
+            self._writer.submit(self._write_large, job, values, action, waiting)
 
     def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
         try:
@@ -488,14 +529,17 @@ class Executor:
         except StoreUnavailable as error:
             job.run.say(f"nothing more is cached in this run: {error}")
 
-    def _write_large(self, job: _Job, values: Sequence[Value], action: Action, place: str) -> None:
-        self._commit(job, values, action)
-        run = job.run
+    def _write_large(self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]) -> None:
+        try:
+            self._commit(job, values, action)
+        except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk
+            job.run.say(f"a result of {job.run.tasks.id_of(job.task)} was not kept: {said_of(error)}")
         with self._ready:
-            run.writing -= 1
-            result = run.results[job.task]
-            run.tell(NodeEvent(result.id, result.element, result.state, run.now, place, result.seconds))
-            self._settle(run)
+            for run, task in waiting:
+                run.writing -= 1
+                result = run.results[task]
+                run.tell(NodeEvent(result.id, result.element, result.state, run.now, result.device, result.seconds))
+                self._settle(run)
 
     def _persist(self, job: _Job, value: Value, spec: NodeSpec) -> None:
         """Write a `disk_cache` node's value to its folder; the node's own limit and place are its inputs."""
@@ -503,17 +547,27 @@ class Executor:
         key = tasks.declared.get(job.task)
         if key is None:
             return
-        folder = self.memory.disk_cache(tasks.constants[job.task])
         try:
+            folder = self.memory.disk_cache(tasks.constants[job.task])
             folder.put(key, value.packed(), {"environment": self.environment, "code": spec.code})
         except StoreUnavailable as error:
             job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
+
+    def _forget_changed(self, job: _Job, error: InputChanged) -> None:
+        """A node wrote into values that others read: they are read again from the store, or lost if they are not there."""
+        memo = self.memory.memo
+        memo.values.drop_until(0)
+        for ref in job.run.tasks.refs[job.task]:
+            value = job.run.values[ref.task][ref.output]
+            if value.digest in error.digests:
+                value.replace(memo.get_value(value.digest), f"its memory was changed by {job.run.tasks.id_of(job.task)}")
 
     # ---- endings ----
 
     def _finish(
         self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float, quiet: bool = False
-    ) -> None:
+    ) -> list[tuple[ActiveRun, int]]:
+        """Give the values to all who waited for them; returns these. With `quiet` they are told when it is written."""
         with self._ready:
             self._free(job.run.queue, place, seconds)
             self._land(job.flight)
@@ -523,12 +577,14 @@ class Executor:
                 run.executing -= 1
                 mine = run is job.run and task == job.task
                 run.values[task] = dict(enumerate(values))
-                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet and mine)
+                run.writing += quiet
+                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet)
                 freed += len(run.queue.complete(task)) if task in run.queue.open else 0
                 self._release(run, task)
                 self._settle(run)
             if self._idle and (freed > 1 or (freed and place != HOST) or self._wants_device(subscribers)):
                 self._ready.notify_all()
+            return subscribers
 
     @staticmethod
     def _wants_device(subscribers: Iterable[tuple[ActiveRun, int]]) -> bool:
@@ -563,10 +619,12 @@ class Executor:
             self._record(run, job.task, state, seconds, place, message)
             if trace:
                 run.traces[job.task] = trace
+            self._release(run, job.task)
             for dropped in run.queue.drop_descendants(job.task):
                 self._record(
                     run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(job.task)} {state}"
                 )
+                self._release(run, dropped)
             self._settle(run)
 
     def _record(
@@ -592,16 +650,17 @@ class Executor:
         """End the run if nothing of it is open, running or being written."""
         if run.state != "running" or run.queue.open or run.executing or run.writing:
             return
+        for message in self.memory.damage():
+            run.say(message)
+        if self.memory.memo.off is not None:
+            run.say(f"nothing more is cached in this run: {self.memory.memo.off}")
         states = {result.state for result in run.results.values()}
         run.seconds = run.now
-        run.state = "cancelled" if run.cancelled else "failed" if "failed" in states else "done"
         self.schedule.remove(run.queue)
         self._owners.pop(id(run.queue), None)
         self._trims.update(run.places)
-        run.tell(RunEvent(run.state, run.now))
         self._ready.notify_all()
-        with run.changed:
-            run.changed.notify_all()
+        run.end("cancelled" if run.cancelled else "failed" if "failed" in states else "done")
 
 
 class _LaneReport:
@@ -686,7 +745,10 @@ def _summary(run: ActiveRun, task: int) -> str:
 
 
 def _short(value: Any) -> str:
-    said = repr(value)
+    try:
+        said = repr(value)
+    except Exception:  # a failing repr must not hide the failure it is part of
+        said = f"<{type(value).__name__}>"
     return said if len(said) <= 80 else said[:77] + "..."
 
 
@@ -749,6 +811,7 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         return [live(item) for item in value] if isinstance(value, list) else value
 
     def exists(value: Any) -> bool:
-        return all(pending.task in run.values and pending.port in run.values[pending.task] for pending in pendings(value))
+        found = [run.values.get(pending.task, {}).get(pending.port) for pending in pendings(value)]
+        return all(one is not None and not one.lost for one in found)
 
     return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}

@@ -67,7 +67,8 @@ class Tasks:
     constants: list[dict[str, Any]] = field(default_factory=list)
     refs: list[tuple[Ref, ...]] = field(default_factory=list)
     skeleton: list[bytes] = field(default_factory=list)
-    #: None where nothing can be looked up before the inputs exist (below an effect or a disk_cache, or a random seed).
+    #: None where nothing can be looked up before the inputs exist: for a node that is not memoized (an effect,
+    #: disk_cache, cache=False) or has an undrawn seed, and for everything below one.
     structural: list[bytes | None] = field(default_factory=list)
     #: Only for `disk_cache` tasks.
     declared: dict[int, bytes] = field(default_factory=dict)
@@ -78,8 +79,6 @@ class Tasks:
     undrawn: set[int] = field(default_factory=set)
     #: What is wanted by default, once worked out (a `graph.plan.Roots`; Any: that module imports this one).
     roots: dict[None, Any] = field(default_factory=dict)
-    #: What the light nodes gave, to see whether a compiled plan may be used again.
-    light_token: bytes = b""
 
     def id_of(self, task: int) -> str:
         """The node id of a task."""
@@ -101,7 +100,10 @@ class Tasks:
         made = self.produced[node]
         if isinstance(made, int):
             return [made]
-        return [] if node in self.light else sorted({pending.task for values in made for pending in values})
+        found = {
+            item.task for value in made for item in (value if isinstance(value, list) else [value]) if isinstance(item, Pending)
+        }
+        return sorted(task for task in found if self.node[task] == node)  # a light node hands on what others make
 
 
 class LightContext(Context):
@@ -151,7 +153,6 @@ class _Expansion:
             self.random.setdefault(index, {})[port] = seeds.get((index, port), UNDRAWN)
         self.declared_keys: dict[int, bytes] = {}
         self.needs_declared = _ancestors_of_persistent(compiled)
-        self.light_parts: list[bytes] = []
 
     def run(self) -> Tasks:
         compiled, produced = self.compiled, self.tasks.produced
@@ -167,7 +168,6 @@ class _Expansion:
                 produced.append(self._add(index, None, compiled.literals[index], refs))
         if self.problems:
             raise WorkflowError(self.problems)
-        self.tasks.light_token = b"".join(self.light_parts)
         return self.tasks
 
     def _gives_values(self, links: Mapping[str, Any]) -> bool:
@@ -251,30 +251,42 @@ class _Expansion:
     def _evaluate(self, index: int, spec: NodeSpec, inputs: dict[str, Any]) -> list[Any] | None:
         node = self.compiled.ids[index]
         declaration = self.expander.functions.function(spec.id)
+        guessed = {name: _guess(value) for name, value in inputs.items() if _is_looked_into(spec, name) and _has_undrawn(value)}
         try:
-            arguments = self._resolve(index, spec, inputs) if spec.resolves else inputs
-            if arguments is None:
-                return None
+            arguments = inputs | guessed
+            if spec.resolves:
+                resolved = self._resolve(index, spec, arguments)
+                if resolved is None:
+                    return None
+                arguments = resolved
             made = declaration.call(LightContext(self.expander.home, node), **complete(spec, arguments))
-            values = list(made) if len(spec.outputs) > 1 or hasattr(made, "_fields") else [made]
-            self.light_parts.append(
-                keys.token([str(value) if isinstance(value, Undrawn) else _tokenable(value) for value in values])
-            )
+            values = outputs_in(spec, made)
+            for value in values:
+                keys.token(_tokenable(value))  # refuses what cannot enter a key, here where the node is known
         except Refused as refusal:
+            if guessed:
+                return [UNDRAWN] * len(spec.outputs)
             self._problem(index, refusal.port, refusal.code, _at(node, refusal))
         except Exception as error:  # a light node's failure is reported as a problem of the plan, whatever it is
+            if guessed:
+                return [UNDRAWN] * len(spec.outputs)
             self._problem(
                 index, None, "light_node_failed", f"{node} ({spec.id}) failed while planning: {type(error).__name__}: {error}"
             )
         else:
-            return values
+            return [_undrawn_like(value) for value in values] if guessed else values
         return None
 
     def _resolve(self, index: int, spec: NodeSpec, inputs: dict[str, Any]) -> dict[str, Any] | None:
         node = self.compiled.ids[index]
         resolve = self.expander.functions.function(spec.id).resolve
         assert resolve is not None
-        known = {name: value for name, value in inputs.items() if not _has_pending(value) and not isinstance(value, Undrawn)}
+        # None: nothing feeds an optional port. Absent: its value does not exist yet, so the hook must not fill it in.
+        known = {
+            name: value
+            for name, value in complete(spec, inputs).items()
+            if not _has_pending(value) and not _has_undrawn(value)
+        }
         try:
             return inputs | dict(resolve(known))
         except Refused as refusal:
@@ -287,7 +299,7 @@ class _Expansion:
         tokens: list[tuple[str, bytes]] = []
         drawn = True
         for name, value in constants.items():
-            if isinstance(value, Undrawn):
+            if _has_undrawn(value):
                 drawn = False
             else:
                 tokens.append((name, keys.token(value)))
@@ -296,7 +308,7 @@ class _Expansion:
         prefix, declared_prefix = self.expander.prefixes(spec)
         holes = [(ref.port, ref.position) for ref in refs]
         skeleton = keys.skeleton_of(prefix, tokens, holes)
-        structural = self._structural(skeleton, refs) if drawn and not (spec.effect or spec.persist) else None
+        structural = self._structural(skeleton, refs) if drawn and spec.cache and not spec.persist else None
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
@@ -340,21 +352,43 @@ def _has_pending(value: Any) -> bool:
     return isinstance(value, Pending) or (isinstance(value, list) and any(map(_has_pending, value)))
 
 
+def _has_undrawn(value: Any) -> bool:
+    return isinstance(value, Undrawn) or (isinstance(value, list) and any(map(_has_undrawn, value)))
+
+
+def _guess(value: Any) -> Any:
+    """A value with seeds that are not drawn as 0, so that a light node can be asked how long its lists will be."""
+    return [_guess(item) for item in value] if isinstance(value, list) else 0 if isinstance(value, Undrawn) else value
+
+
+def _undrawn_like(value: Any) -> Any:
+    return [_undrawn_like(item) for item in value] if isinstance(value, list) else UNDRAWN
+
+
+def _is_looked_into(spec: NodeSpec, name: str) -> bool:
+    """Whether a node reads the value at this port. A generic port only hands its value on."""
+    port = spec.port(name)
+    return port is not None and not port.type.is_generic
+
+
+def outputs_in(spec: NodeSpec, made: Any) -> list[Any]:
+    """What a node's function gave, by output. A NamedTuple is several outputs, unless it is a wire value itself."""
+    several = hasattr(made, "_fields") and not isinstance(made, Pending) and not hasattr(type(made), "__wire__")
+    return list(made) if several or len(spec.outputs) > 1 else [made]
+
+
 def _touches_pending(spec: NodeSpec, inputs: Mapping[str, Any]) -> bool:
     """Whether a light node would have to look into a value that does not exist yet: then it runs as a task.
 
     A generic port only hands its value on, so a stand-in may pass through it.
     """
-    return any(
-        (port := spec.port(name)) is not None and not port.type.is_generic and _has_pending(value)
-        for name, value in inputs.items()
-    )
+    return any(_is_looked_into(spec, name) and _has_pending(value) for name, value in inputs.items())
 
 
 def _tokenable(value: Any) -> Any:
-    """A light output with its stand-ins as plain values, for the token that tells whether a plan may be used again."""
-    if isinstance(value, Pending):
-        return f"\0pending {value.task}.{value.port}"
+    """A light output with nothing in place of its stand-ins."""
+    if isinstance(value, (Pending, Undrawn)):
+        return None
     if isinstance(value, list):
         return [_tokenable(item) for item in value]
     return value

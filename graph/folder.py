@@ -11,6 +11,8 @@ from stat import S_ISREG
 from graph.blob import Buffer
 from graph.errors import LatentgraphError
 
+#: Eviction goes on to this part of a limit, so that it does not come back with every put.
+LOW_WATER = 0.9
 #: Smaller files are copied rather than mapped: a mapping holds a file descriptor, and 10,000 of them are too many.
 COPY_BELOW = 256 * 1024
 

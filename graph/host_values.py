@@ -16,6 +16,7 @@ class HostValues:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.bytes = 0
+        self._held_bytes = 0
         self._values: OrderedDict[bytes, tuple[object, int]] = OrderedDict()
         self._holds: Counter[bytes] = Counter()
         self._lock = threading.Lock()
@@ -26,10 +27,14 @@ class HostValues:
             if digest in self._values:
                 self._values.move_to_end(digest)
                 return True
+            is_held = digest in self._holds
+            if not is_held and self._held_bytes + nbytes > self.limit_bytes:
+                return False  # it could not stay, so nothing need go for it
             self._values[digest] = (value, nbytes)
             self.bytes += nbytes
-            self._drop_to(self.limit_bytes, last=digest)
-            return digest in self._values
+            self._held_bytes += nbytes if is_held else 0
+            self._drop_to(self.limit_bytes)
+            return True
 
     def get(self, digest: bytes) -> object | None:
         """The value, now the most recently used; None if it is not here."""
@@ -42,6 +47,8 @@ class HostValues:
     def hold(self, digest: bytes) -> None:
         """Say that the value is in use, or will be once it is put; counted."""
         with self._lock:
+            if digest not in self._holds:
+                self._held_bytes += self._size_of(digest)
             self._holds[digest] += 1
 
     def release(self, digest: bytes) -> None:
@@ -50,6 +57,7 @@ class HostValues:
             self._holds[digest] -= 1
             if self._holds[digest] <= 0:
                 del self._holds[digest]
+                self._held_bytes -= self._size_of(digest)
             self._drop_to(self.limit_bytes)
 
     def drop_until(self, limit_bytes: int) -> int:
@@ -62,17 +70,16 @@ class HostValues:
     def __len__(self) -> int:
         return len(self._values)
 
-    def _drop_to(self, limit_bytes: int, last: bytes | None = None) -> None:
-        if self.bytes <= limit_bytes:
-            return
-        size = self._values[last][1] if last is not None else 0
-        held = sum(self._values[digest][1] for digest in self._holds if digest in self._values)
-        if last is not None and last not in self._holds and held + size > limit_bytes:
-            self._forget(last)  # it cannot stay: drop it alone, not everything else first
-        for digest in [digest for digest in self._values if digest not in self._holds]:
-            if self.bytes <= limit_bytes:
-                return
-            self._forget(digest)
+    def _size_of(self, digest: bytes) -> int:
+        return self._values[digest][1] if digest in self._values else 0
 
-    def _forget(self, digest: bytes) -> None:
-        self.bytes -= self._values.pop(digest)[1]
+    def _drop_to(self, limit_bytes: int) -> None:
+        excess, victims = self.bytes - limit_bytes, []
+        for digest, (_, nbytes) in self._values.items():
+            if excess <= 0:
+                break
+            if digest not in self._holds:
+                victims.append(digest)
+                excess -= nbytes
+        for digest in victims:
+            self.bytes -= self._values.pop(digest)[1]

@@ -61,7 +61,7 @@ class Leases:
 
     def acquire(self, key: bytes) -> Lease | None:
         """The lease of `key`, or None while a live owner (this process included) has it."""
-        return self.acquire_many((key,)).get(key)
+        return self.acquire_many((key,)).get(key) if self._may_be_free(key) else None
 
     def acquire_many(self, keys: Sequence[bytes]) -> dict[bytes, Lease]:
         """Those of `keys` that are free or whose owner is gone, leased to us in one transaction (2 us per key)."""
@@ -105,7 +105,7 @@ class Leases:
         pause = _FIRST_WAIT
         found = look()
         while found is None:
-            if self._may_be_free(key) and (lease := self.acquire(key)):
+            if lease := self.acquire(key):
                 found = look()
                 if found is None:
                     return lease
@@ -145,6 +145,8 @@ class Leases:
 
     def _is_free(self, row: tuple[str, float], now: float, gone: dict[str, bool]) -> bool:
         owner, expires = row
+        if type(owner) is not str or type(expires) is not float:
+            return True  # a damaged row is nobody's
         # The clock is the machine's own since boot: the same in every process here; after a reboot all owners are gone.
         if expires < now or expires > now + 10 * self._seconds + LEASE_SECONDS:
             return True

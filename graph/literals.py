@@ -227,12 +227,15 @@ def describe(rule: Rule) -> str:
         whole = "whole numbers " if name == "int" else ""
         one = f"{whole}{number_shown(hint.low)} to {number_shown(hint.high)}{step}"
     else:
-        one = _WORDS.get(name, f"a value of type {name}")
-    return f"a list of {_WORDS_MANY.get(name, name)}" + (f": each {one}" if hint else "") if rule.type.is_list else one
+        one = "one value" if rule.type.is_generic else _WORDS.get(name, f"a value of type {name}")
+    if not rule.type.is_list:
+        return one
+    many = "values" if rule.type.is_generic else _WORDS_MANY.get(name, name)
+    return f"a list of {many}" + (f": each {one}" if hint else "")
 
 
-_WORDS: Final = {"int": "a whole number", "float": "a number", "text": "a text", "bool": "true or false", "T": "one value"}
-_WORDS_MANY: Final = {"int": "whole numbers", "float": "numbers", "text": "texts", "bool": "true or false", "T": "values"}
+_WORDS: Final = {"int": "a whole number", "float": "a number", "text": "a text", "bool": "true or false"}
+_WORDS_MANY: Final = {"int": "whole numbers", "float": "numbers", "text": "texts", "bool": "true or false"}
 
 
 def number_shown(number: float) -> str:

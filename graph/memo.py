@@ -16,7 +16,7 @@ from typing import NamedTuple
 from graph.blob import Damaged, digest_of, image_of, pack, read_image, unpack
 from graph.folder import StoreUnavailable
 from graph.host_values import HostValues
-from graph.store import Store
+from graph.store import Report, Stats, Store
 from graph.table import Table
 from graph.types import Packed
 
@@ -47,6 +47,17 @@ class Finished(NamedTuple):
     keys: tuple[bytes, ...]
     action: Action
     values: tuple[tuple[bytes, Packed], ...] = ()
+
+
+class MemoStats(NamedTuple):
+    """Counts of a memo: actions and small values in the table, its bytes, live values' bytes, damage seen, the store."""
+
+    actions: int
+    small_values: int
+    table_bytes: int
+    ram_bytes: int
+    damaged: int
+    store: Stats
 
 
 _Line = tuple[bytes, bytes, bytes]  # prefix, key, content: a row of the table
@@ -83,6 +94,11 @@ class Memo:
         """Why nothing more is written in this run; None while it is."""
         return self.table.off or self.store.off
 
+    @property
+    def damaged(self) -> int:
+        """Rows and files found damaged by this process; each was a miss."""
+        return self.table.damaged + len(self.store.damaged)
+
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Action]:
         """The actions known for `keys`: from RAM, then from disk in batches."""
         found = {key: action for key in keys if (action := self._actions.get(key)) is not None}
@@ -91,8 +107,7 @@ class Memo:
             read = {key: action for key, content in rows.items() if (action := _action_from(content)) is not None}
             self._remember(read.items())
             found |= read
-        with self._lock:
-            self._uses.update(found.keys())
+        self._count(_ACTION, found)
         return found
 
     def known(self, key: bytes) -> Action | None:
@@ -139,9 +154,10 @@ class Memo:
 
     def get_values(self, digests: Sequence[bytes]) -> dict[bytes, Packed]:
         """Those of `digests` that are here and whole; small ones are read in batches."""
-        found = {digest: self._pinned[digest][0] for digest in digests if digest in self._pinned}
+        found = {digest: pinned[0] for digest in digests if (pinned := self._pinned.get(digest)) is not None}
         wanted = [digest for digest in dict.fromkeys(digests) if digest not in found]
         rows = self.table.read(_VALUE, wanted)
+        self._count(_VALUE, rows)
         for digest in wanted:
             content = rows.get(digest)
             packed = self.store.get(digest) if content is None else _small_value(digest, content)
@@ -180,8 +196,21 @@ class Memo:
         with self._lock:
             uses, self._uses = self._uses, Counter()
         if uses:
-            self.table.note_uses(_ACTION, uses)
+            self.table.note_uses(uses)
         self.store.flush()
+
+    def stats(self) -> MemoStats:
+        """Counts, now. Raises StoreUnavailable if the store's index cannot be read."""
+        small = len(self.table.keys(_VALUE))
+        return MemoStats(
+            len(self.table.keys(_ACTION)), small, self.table.bytes_on_disk(), self.values.bytes, self.damaged, self.store.stats()
+        )
+
+    def verify(self) -> Report:
+        """Read every row and every file; what is damaged is removed or set aside, and counted in `damaged`."""
+        for prefix in (_ACTION, _VALUE):
+            self.table.read(prefix, self.table.keys(prefix))
+        return self.store.verify()
 
     def clear(self) -> int:
         """Forget every action and every value not in use; the bytes freed. Raises StoreUnavailable."""
@@ -206,6 +235,12 @@ class Memo:
             self._actions.update(pairs)
             while len(self._actions) > _ACTIONS_IN_RAM:
                 del self._actions[next(iter(self._actions))]
+
+    def _count(self, prefix: bytes, keys: Iterable[bytes]) -> None:
+        with self._lock:
+            if len(self._uses) > _ACTIONS_IN_RAM:  # nobody flushes: forget, rather than grow
+                self._uses.clear()
+            self._uses.update([prefix + key for key in keys])
 
     def _lines(self, row: Finished) -> list[_Line]:
         """The rows that finished work needs in the table; values for the store are put there."""

@@ -35,7 +35,8 @@ from graph.types import PLAIN_NAMES, TypeRef, WireType, wire_type_of
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Any: inputs by name as the planner knows them; a heavy value not known while planning is absent.
+#: Any: inputs by name as the planner knows them. None: nothing feeds this optional input; absent: its value is not known
+#: while planning, so the hook must not fill it in.
 Resolve = Callable[[dict[str, Any]], Mapping[str, Any]]
 
 

@@ -79,10 +79,16 @@ class Plan:
     seeds: dict[tuple[int, str], int]
     absent: dict[str, str] = field(default_factory=dict)
     nodes: list[PlannedNode] = field(default_factory=list)
-    #: Estimated seconds of all that runs, one after another; None if nothing is known.
+    #: Estimated seconds from start to end; None before every device node of it has run once.
     seconds: float | None = None
-    #: Estimated peak bytes by place ("host", "device").
+    #: Estimated seconds of work by place, and peak bytes by device.
+    busy_seconds: dict[str, float] = field(default_factory=dict)
     peak_bytes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """The named outputs' values, `Pending` where a task gives them."""
+        return self.roots.outputs
 
 
 def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
@@ -169,30 +175,33 @@ def resolve(
         stored.add(digest)
         return digest
 
-    hits = _find_hits(tasks, roots, memo, ask)
-    digests = {digest for outputs in hits.values() for digest in outputs} - lost
-    here = stored | memo.has_values(list(digests - stored))
-    needed = _needed(tasks, roots, hits, here)
-    live_hits = {task: outputs for task, outputs in hits.items() if task not in needed} if needed else hits
-    return Resolution(
-        sorted(needed), live_hits, [task for task in roots.ancestors if task not in needed] if needed else roots.ancestors
-    )
-
-
-def _find_hits(
-    tasks: Tasks, roots: Roots, memo: Lookup, disk_cache: Callable[[int, bytes], bytes | None]
-) -> dict[int, tuple[bytes, ...]]:
-    """Remembered tasks among the ancestors of the roots.
-
-    The roots are asked first; only if one is a miss are its ancestors asked, in one batch. What is still unknown but
-    has known inputs is then asked by content, generation by generation.
-    """
     hits: dict[int, tuple[bytes, ...]] = {}
     _ask_structural(tasks, roots.tasks, memo, hits)
-    missed = [root for root in roots.tasks if root not in hits]
-    if not missed:
-        return hits
-    above = roots.ancestors if len(missed) == len(roots.tasks) else ancestors_of(tasks, missed)
+    here = memo.has_values(list({hits[task][port] for task, port in roots.printed if task in hits} - lost))
+    gone = {task for task, port in roots.printed if task in hits and hits[task][port] not in here}
+    open_roots = [root for root in roots.tasks if root not in hits or root in gone]
+    if open_roots:
+        _ask_ancestors(tasks, roots, open_roots, memo, ask, hits)
+        here = stored | memo.has_values(list({digest for outputs in hits.values() for digest in outputs} - lost - stored))
+    needed = _needed(tasks, roots, hits, here)
+    live_hits = {task: outputs for task, outputs in hits.items() if task not in needed} if needed else hits
+    above = [task for task in roots.ancestors if task not in needed] if needed else roots.ancestors
+    return Resolution(sorted(needed), live_hits, above)
+
+
+def _ask_ancestors(
+    tasks: Tasks,
+    roots: Roots,
+    open_roots: Sequence[int],
+    memo: Lookup,
+    disk_cache: Callable[[int, bytes], bytes | None],
+    hits: dict[int, tuple[bytes, ...]],
+) -> None:
+    """Look up everything above roots that are a miss or whose value is gone, in one batch.
+
+    What is still unknown but has known inputs is then asked by content, generation by generation.
+    """
+    above = roots.ancestors if len(open_roots) == len(roots.tasks) else ancestors_of(tasks, open_roots)
     candidates = [task for task in above if task not in hits]
     _ask_structural(tasks, candidates, memo, hits)
     for task in candidates:
@@ -200,7 +209,6 @@ def _find_hits(
         if declared is not None and (digest := disk_cache(task, declared)) is not None:
             hits[task] = (digest,)
     _ask_content(tasks, [task for task in candidates if task not in hits], memo, hits)
-    return hits
 
 
 def _ask_structural(tasks: Tasks, wanted: Iterable[int], memo: Lookup, hits: dict[int, tuple[bytes, ...]]) -> None:
@@ -279,10 +287,9 @@ def signature_of(tasks: Tasks, task: int, environment: str) -> bytes:
 
 
 def describe(plan: Plan, estimate: Callable[[int], Estimate | None]) -> None:
-    """Fill in `plan.nodes`, `plan.seconds` and `plan.peak_bytes`."""
+    """Fill in `plan.nodes`."""
     tasks = plan.tasks
     running, above = set(plan.run), set(plan.skipped)
-    total, known = 0.0, False
     for index, spec in enumerate(tasks.compiled.specs):
         mine = tasks.tasks_of(index)
         runs = [task for task in mine if task in running]
@@ -290,26 +297,12 @@ def describe(plan: Plan, estimate: Callable[[int], Estimate | None]) -> None:
             continue  # not an ancestor of what is wanted
         guesses = [guess for task in runs if (guess := estimate(task)) is not None]
         seconds = sum(guess.seconds for guess in guesses) if guesses else None
-        peak = max((guess.peak_bytes for guess in guesses), default=None)
-        if seconds is not None:
-            total, known = total + seconds, True
-        if peak is not None:
-            plan.peak_bytes[spec.place] = max(plan.peak_bytes.get(spec.place, 0), peak)
+        peak = max((guess.peak_bytes for guess in guesses), default=0) or None
         state: PlannedState = "light" if not mine and index in tasks.light else "run" if runs else "cached"
+        reason = _reason(tasks, index, state)
         plan.nodes.append(
-            PlannedNode(
-                tasks.compiled.ids[index],
-                spec.id,
-                state,
-                len(mine),
-                len(runs),
-                _reason(tasks, index, state),
-                spec.place,
-                seconds,
-                peak,
-            )
+            PlannedNode(tasks.compiled.ids[index], spec.id, state, len(mine), len(runs), reason, spec.place, seconds, peak)
         )
-    plan.seconds = total if known else None
 
 
 def _reason(tasks: Tasks, index: int, state: PlannedState) -> str:

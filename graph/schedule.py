@@ -190,7 +190,11 @@ class Schedule:
         self._sequence = 0
 
     def add(self, run: RunTasks) -> None:
-        """Take a run in."""
+        """Take a run in. A client without a run here starts level with the least served of the others."""
+        others = {other.client for other in self.runs}
+        if others and run.client not in others:
+            least = min(self.used_seconds.get(client, 0.0) for client in others)
+            self.used_seconds[run.client] = max(self.used_seconds.get(run.client, 0.0), least)
         self._sequence += 1
         run.sequence = self._sequence
         self.runs.append(run)
@@ -233,6 +237,8 @@ class Schedule:
     def too_big(self, needs: Needs) -> str | None:
         """Why no device can ever take such a task, or None."""
         allowed = [device for device in self.devices.values() if needs.device in (None, device.name)]
+        if not allowed:
+            return f"it is pinned to {needs.device}, and the devices are {', '.join(self.devices)}; pin it to one of these"
         if any(device.fits(needs) for device in allowed):
             return None
         size = sum(size for _, size in needs.weights)

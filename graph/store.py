@@ -27,15 +27,15 @@ from typing import NamedTuple
 
 from graph.blob import Buffer, Damaged, hash_of, image_of, read_image, suffix_of
 from graph.database import Database
-from graph.folder import StoreUnavailable, map_file, private_folder, unavailable, write_all
+from graph.folder import LOW_WATER, StoreUnavailable, map_file, private_folder, unavailable, write_all
 from graph.owner import Owner, is_gone
 from graph.types import Packed
 
 SUFFIXES = (".safetensors", ".msgpack")
-#: Eviction goes on to this part of the limit, so that it does not come back with every put.
-LOW_WATER = 0.9
 #: From here on the digest is worth a second thread.
 _THREAD_FROM = 1 << 20
+#: No write takes this long: of a process that cannot be seen (another container's) the file is taken to be left over.
+_STALE_SECONDS = 3600.0
 _SEEN_AT_MOST = 100_000
 _HALF_LIFE = 7 * 24 * 3600.0
 
@@ -175,8 +175,8 @@ class Store:
             if not self._make_room(connection, size):
                 return None
             connection.execute(
-                "INSERT INTO blobs(file, kind, digest, size, seconds, used) VALUES (?, 'tmp', '', ?, 0, 0)",
-                (self._name(temporary), size),
+                "INSERT INTO blobs(file, kind, digest, size, seconds, used) VALUES (?, 'tmp', '', ?, 0, ?)",
+                (self._name(temporary), size, time.time()),
             )
         return temporary
 
@@ -426,9 +426,9 @@ class Store:
         gone = {owner for (owner,) in connection.execute("SELECT DISTINCT owner FROM pins").fetchall() if is_gone(owner)}
         connection.executemany("DELETE FROM pins WHERE owner = ?", [(owner,) for owner in gone])
         renamed = False
-        for (file,) in connection.execute("SELECT file FROM blobs WHERE kind = 'tmp'").fetchall():
+        for file, begun in connection.execute("SELECT file, used FROM blobs WHERE kind = 'tmp'").fetchall():
             path = self.folder / file
-            if is_gone(path.name):
+            if is_gone(path.name) or time.time() - begun > _STALE_SECONDS:
                 renamed |= not path.exists()
                 path.unlink(missing_ok=True)
                 connection.execute("DELETE FROM blobs WHERE file = ?", (file,))
@@ -453,5 +453,5 @@ class Store:
 def _is_stale(path: Path) -> bool:
     """Whether an uncounted temporary file is certainly nobody's: its process is gone, or it is an hour old."""
     with suppress(OSError):
-        return is_gone(path.name) or time.time() - path.lstat().st_mtime > 3600
+        return is_gone(path.name) or time.time() - path.lstat().st_mtime > _STALE_SECONDS
     return False

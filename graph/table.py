@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graph.database import BUSY_SECONDS, noting_damage, open_whole, patiently
-from graph.folder import StoreUnavailable, private_folder, unavailable
+from graph.folder import LOW_WATER, StoreUnavailable, private_folder, unavailable
 
 _AT_ONCE = 500  # keys per statement: 1.3 us per key when batched, 5 us one by one
 _CHECK_BYTES = 16
@@ -150,16 +150,17 @@ class Table:
         The least recently used go first if there is no room. Raises StoreUnavailable, and from then on every time.
         """
         now = time.time()
+        lines = [(*_checked_row(prefix + key, content), now, now) for prefix, key, content in rows]
         with self._writing() as connection:
-            connection.executemany(_UPSERT, ((*_checked_row(prefix + key, content), now, now) for prefix, key, content in rows))
+            connection.executemany(_UPSERT, lines)
             self._make_room(connection)
 
-    def note_uses(self, prefix: bytes, counts: Mapping[bytes, int]) -> None:
-        """Write down how often rows were used since the last time; best effort."""
+    def note_uses(self, counts: Mapping[bytes, int]) -> None:
+        """Write down how often rows (prefix + key) were used since the last time; best effort."""
         now = time.time()
         query = "UPDATE Cache SET access_time = ?, access_count = access_count + ? WHERE key = ? AND raw = 1"
         with suppress(StoreUnavailable), self._writing() as connection:
-            connection.executemany(query, [(now, count, prefix + key) for key, count in counts.items()])
+            connection.executemany(query, [(now, count, key) for key, count in counts.items()])
 
     def remove(self, prefix: bytes, keys: Iterable[bytes]) -> None:
         """Remove rows. Raises StoreUnavailable."""
@@ -181,7 +182,7 @@ class Table:
 
     def bytes_on_disk(self) -> int:
         """Size of the database, in whole pages; 0 if it cannot be read."""
-        with self._read_lock, suppress(sqlite3.Error):
+        with self._read_lock, suppress(sqlite3.Error), noting_damage(self._path):
             return int(self._reader.execute("PRAGMA page_count").fetchone()[0]) * int(self._page_bytes)
         return 0
 
@@ -213,14 +214,17 @@ class Table:
             raise self.off from error
 
     def _make_room(self, connection: sqlite3.Connection) -> None:
-        """Delete the least recently used rows while the pages in use exceed the limit; freed pages are used again."""
+        """Delete the least recently used rows while the pages in use exceed the low-water mark; freed pages are used again.
+
+        The mark is below the limit because the rows just written are already in: the file stays under the limit itself.
+        """
         while True:
             ((pages,), (free,)) = (connection.execute(f"PRAGMA {name}_count").fetchone() for name in ("page", "freelist"))
             (last,) = connection.execute("SELECT MAX(rowid) FROM Cache").fetchone()
-            if (pages - free) * self._page_bytes <= self.limit_bytes or not last:
+            if (pages - free) * self._page_bytes <= self.limit_bytes * LOW_WATER or not last:
                 return
-            # A use counts as a day, up to 30: what is asked for again and again outlives what was asked for once.
-            worst = "SELECT rowid FROM Cache ORDER BY access_time + 86400.0 * MIN(access_count, 30), rowid LIMIT ?"
+            # By last use alone: with a bonus for past uses, a full table would drop a run's own new rows first.
+            worst = "SELECT rowid FROM Cache ORDER BY access_time, rowid LIMIT ?"
             rows = connection.execute("SELECT COUNT(*) FROM Cache").fetchone()[0]
             connection.execute(f"DELETE FROM Cache WHERE rowid IN ({worst})", (rows // 10 + 1,))
 

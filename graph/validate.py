@@ -1,38 +1,29 @@
 """Everything that can be wrong with a workflow before it is planned, found in one go.
 
-One pass over the unfolded nodes reads literals and links, one in topological order follows types through the graph.
+One pass over the unfolded nodes reads literals and links; a second follows types through the graph (`graph.flow`).
 `graph.compile` builds on the same passes. What only values can tell (lengths of lists in step, families, files that
 are missing here) is told while planning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 from graph import topology
 from graph.document import Document, Node
-from graph.errors import Problem, nearest
+from graph.errors import Problem
 from graph.flatten import Flat, flatten
+from graph.flow import Flow, Link
 from graph.literals import Flawed, Profile, Rule, check_literal, describe, shown
+from graph.report import Report
 from graph.spec import NodeSpec, Seed
-from graph.types import PLAIN_NAMES, Plain, TypeRef, fits
-
-
-class Link(NamedTuple):
-    """Where a linked port gets its value: position of the upstream node, position of its output."""
-
-    node: int
-    port: int
+from graph.types import PLAIN_NAMES, Plain, TypeRef
 
 
 def validate(document: Document, catalogue: Mapping[str, NodeSpec]) -> list[Problem]:
     """All problems of a workflow, in the order of its nodes; none: it can be planned."""
     return Check(document, catalogue).problems
-
-
-Types: TypeAlias = tuple[TypeRef, ...]
-_SUGGESTIONS: Final = 50  # difflib is slow; a file with more unknown names has another trouble
 
 
 class Check:
@@ -41,12 +32,11 @@ class Check:
     def __init__(self, document: Document, catalogue: Mapping[str, NodeSpec]) -> None:
         self.document = document
         self.catalogue = catalogue
-        self.found: list[tuple[int, Problem]] = []
         self.interned: dict[TypeRef, TypeRef] = {}
         self.by_type: dict[str, Profile | None] = {}
         self.renamed: dict[str, NodeSpec] | None = None
-        self.suggestions = 0
         self.flat: Flat = flatten(document, self.spec_of)
+        self.report = Report(self.flat.ids)
         size = len(self.flat.ids)
         self.index: dict[str, int] = {name: position for position, name in enumerate(self.flat.ids)}
         self.profiles: list[Profile | None] = [None] * size
@@ -54,15 +44,6 @@ class Check:
         self.links: list[dict[str, Link]] = []
         self.random: list[tuple[int, str]] = []
         self.files: list[tuple[int, str]] = []
-        self.types: list[Types | None] = [None] * size
-        self.mapped: list[frozenset[str] | None] = [None] * size
-        #: Only if something is muted or bypassed: why a node or an output is not there, and what a bypass hands on.
-        self.has_states = any(node.state is not None for node in self.flat.nodes)
-        self.gone: dict[int, str] = {}
-        self.lost: dict[Link, str] = {}
-        self.forward: dict[Link, Link] = {}
-        self.skipped: dict[str, str] = {}
-        self.used: set[Link] = set()
         self.outputs: dict[str, Link] = {}
         self.order: list[int] = []
         self._run()
@@ -70,7 +51,7 @@ class Check:
     @property
     def problems(self) -> list[Problem]:
         """What was found, by node."""
-        return [*self.flat.problems, *(problem for _, problem in sorted(self.found, key=lambda entry: entry[0]))]
+        return [*self.flat.problems, *self.report.problems()]
 
     def _run(self) -> None:
         nodes = self.flat.nodes
@@ -81,9 +62,8 @@ class Check:
         self._read_outputs()
         self._check_named_inputs()
         self.order = list(range(len(nodes))) if in_order else self._sort()
-        if self.has_states:
-            self.used = {link for links in self.links for link in links.values()} | set(self.outputs.values())
-        self._follow_types()
+        self.flow = Flow(self.flat.ids, nodes, self.profiles, self.literals, self.links, self.outputs, self._intern, self.report)
+        self.flow.run(self.order)
 
     # What is known of a node type.
 
@@ -109,7 +89,7 @@ class Check:
                 profile = by_type[kind] = self._profile(kind)
             if profile is not None:
                 profiles[position] = profile
-                if node.type_version is not None and node.type_version > profile.spec.version:
+                if node.type_version is not None and node.type_version > profile.spec.version and node.state != "muted":
                     self._newer_type(position, node, profile.spec)
             elif kind[0] == "#":
                 self._load_interface(position, node)
@@ -127,26 +107,10 @@ class Check:
             self.profiles[position] = Profile(interface, self._intern)
         elif node.state != "muted":
             message = f'{path} is an instance of "{node.type}", which this workflow does not define.'
-            known = self._near(node.type[1:], self.document.subgraphs) or " Define it under `subgraphs`, or remove the node."
-            self._note(position, "unknown_subgraph", message + known)
-
-    # Telling.
-
-    def _note(self, position: int, code: str, message: str, port: str | None = None) -> None:
-        node = self.flat.ids[position] if position < len(self.flat.ids) else None
-        self.found.append((position, Problem(code, message, node, port)))
-
-    def _note_whole(self, code: str, message: str, port: str | None = None) -> None:
-        self.found.append((len(self.flat.ids), Problem(code, message, None, port)))
-
-    def _near(self, name: str, known: Iterable[str]) -> str:
-        self.suggestions += 1
-        if self.suggestions > _SUGGESTIONS:
-            return ""
-        names = list(known)
-        if len(names) > 1000:
-            names = [other for other in names if other[:2] == name[:2]][:1000]
-        return nearest(name, names)
+            known = (
+                self.report.near(node.type[1:], self.document.subgraphs) or " Define it under `subgraphs`, or remove the node."
+            )
+            self.report.note(position, "unknown_subgraph", message + known)
 
     def _unknown_type(self, position: int, kind: str) -> None:
         name = self.flat.ids[position]
@@ -155,10 +119,10 @@ class Check:
             message = (
                 f'{name} has the type "{kind}", and the node pack "{pack}" is not installed. Install it, or remove the node.'
             )
-            self._note(position, "missing_pack", message)
+            self.report.note(position, "missing_pack", message)
             return
-        advice = self._near(kind, self.catalogue) or " Check the type, or update Latentgraph."
-        self._note(position, "unknown_type", f'{name} has the unknown node type "{kind}".{advice}')
+        advice = self.report.near(kind, self.catalogue) or " Check the type, or update Latentgraph."
+        self.report.note(position, "unknown_type", f'{name} has the unknown node type "{kind}".{advice}')
 
     def _newer_type(self, position: int, node: Node, spec: NodeSpec) -> None:
         name = self.flat.ids[position]
@@ -166,7 +130,7 @@ class Check:
         message = (
             f"{name} was saved with version {node.type_version} of {spec.id}; version {spec.version} is here. Update {source}."
         )
-        self._note(position, "newer_type", message)
+        self.report.note(position, "newer_type", message)
 
     # First pass: literals and links.
 
@@ -250,7 +214,7 @@ class Check:
             return None
         if len(value) != 1 or type(text) is not str or "." not in text:
             message = f'{where} got {shown(value)}; a link reads {{"link": "node.port"}}. Write it so.'
-            self._note(position, "bad_link", message, port)
+            self.report.note(position, "bad_link", message, port)
             return None
         node, _, output = self.flat.source(text).partition(".")
         source = self.index.get(node)
@@ -262,9 +226,9 @@ class Check:
             return Link(source, 0)  # an unknown type is reported at its node; its outputs cannot be checked
         found = profile.outputs.get(output)
         if found is None:
-            known = self._near(output, profile.outputs) or " It has no outputs."
+            known = self.report.near(output, profile.outputs) or " It has no outputs."
             message = f'{where} is linked to "{text}", and {node} ({profile.spec.id}) has no output "{output}".{known}'
-            self._note(position, "unknown_output", message, port)
+            self.report.note(position, "unknown_output", message, port)
             return None
         return Link(source, found)
 
@@ -272,13 +236,15 @@ class Check:
         where, (node, _, output) = f"{self.flat.ids[position]}.{port}", text.partition(".")
         instance = self.flat.instances.get(node)
         if instance is not None:
-            known = self._near(output, instance.outputs)
-            self._note(
+            known = self.report.near(output, instance.outputs)
+            self.report.note(
                 position, "unknown_output", f'{where} is linked to "{text}", and {node} has no output "{output}".{known}', port
             )
             return
-        known = self._near(node, self.flat.ids) or " Link another output, or remove the link."
-        self._note(position, "unknown_source", f'{where} is linked to "{text}", and no node is called "{node}".{known}', port)
+        known = self.report.near(node, self.flat.ids) or " Link another output, or remove the link."
+        self.report.note(
+            position, "unknown_source", f'{where} is linked to "{text}", and no node is called "{node}".{known}', port
+        )
 
     def _literal(self, position: int, rule: Rule, value: Any, literals: dict[str, Plain]) -> None:
         coerced, flaw = check_literal(rule, value)
@@ -295,15 +261,17 @@ class Check:
 
     def _refuse(self, position: int, rule: Rule, value: Any, flaw: Flawed) -> None:
         message = f"{self.flat.ids[position]}.{rule.name} got {shown(value)}; it takes {flaw.takes}. {flaw.advice}"
-        self._note(position, flaw.code, message, rule.name)
+        self.report.note(position, flaw.code, message, rule.name)
 
     def _unknown_port(self, position: int, name: str, profile: Profile) -> None:
-        known = self._near(name, [port.name for port in profile.spec.inputs]) or " It has no inputs."
-        self._note(position, "unknown_port", f'{self.flat.ids[position]} ({profile.spec.id}) has no input "{name}".{known}', name)
+        known = self.report.near(name, [port.name for port in profile.spec.inputs]) or " It has no inputs."
+        self.report.note(
+            position, "unknown_port", f'{self.flat.ids[position]} ({profile.spec.id}) has no input "{name}".{known}', name
+        )
 
     def _linked_file(self, position: int, rule: Rule) -> None:
         message = f"{self.flat.ids[position]}.{rule.name} is linked; it takes {describe(rule)}. Choose the file there."
-        self._note(position, "file_linked", message, rule.name)
+        self.report.note(position, "file_linked", message, rule.name)
 
     def _missing(self, position: int, profile: Profile, inputs: Mapping[str, Any]) -> None:
         given = {rule.name for name in inputs if (rule := profile.rules.get(name)) is not None}
@@ -312,7 +280,7 @@ class Check:
                 rule = profile.rules[port.name]
                 advice = "Set it or link it" if rule.exact or rule.hint else f"Link an output of type {port.type} to it"
                 message = f"{self.flat.ids[position]}.{port.name} has no value; it takes {describe(rule)}. {advice}."
-                self._note(position, "missing_input", message, port.name)
+                self.report.note(position, "missing_input", message, port.name)
 
     def _twice(self, position: int, profile: Profile, inputs: Mapping[str, Any]) -> None:
         seen: dict[str, str] = {}
@@ -322,7 +290,7 @@ class Check:
                 message = (
                     f"{self.flat.ids[position]} sets {rule.name} twice, as {seen[rule.name]} and as {name}. Keep {rule.name}."
                 )
-                self._note(position, "input_twice", message, rule.name)
+                self.report.note(position, "input_twice", message, rule.name)
 
     # Named inputs and outputs.
 
@@ -331,9 +299,9 @@ class Check:
             node, _, port = self.flat.source(output.source).partition(".")
             position = self.index.get(node)
             if position is None:
-                known = self._near(node, self.document.nodes) if node not in self.flat.instances else ""
+                known = self.report.near(node, self.document.nodes) if node not in self.flat.instances else ""
                 message = f'Output {name} comes from "{output.source}", which is not there.{known} Name the output of a node.'
-                self._note_whole("bad_named_output", message, name)
+                self.report.note_whole("bad_named_output", message, name)
                 continue
             profile = self.profiles[position]
             if profile is None:
@@ -341,9 +309,9 @@ class Check:
                 continue
             found = profile.outputs.get(port)
             if found is None:
-                known = self._near(port, profile.outputs) or " It has no outputs; name another node."
+                known = self.report.near(port, profile.outputs) or " It has no outputs; name another node."
                 message = f'Output {name} comes from "{output.source}", and {profile.spec.id} has no output "{port}".{known}'
-                self._note_whole("bad_named_output", message, name)
+                self.report.note_whole("bad_named_output", message, name)
                 continue
             self.outputs[name] = Link(position, found)
 
@@ -355,26 +323,26 @@ class Check:
                 for reached in self.flat.targets(target):
                     if taken.setdefault(reached, name) != name:
                         message = f'Named inputs {taken[reached]} and {name} both go to "{target}". Keep one of them.'
-                        self._note_whole("bad_named_input", message, name)
+                        self.report.note_whole("bad_named_input", message, name)
 
     def _check_target(self, name: str, target: str) -> None:
         node, _, port = target.partition(".")
         found = self.document.nodes.get(node)
         if found is None:
-            known = self._near(node, self.document.nodes)
-            self._note_whole(
+            known = self.report.near(node, self.document.nodes)
+            self.report.note_whole(
                 "bad_named_input", f'Named input {name} goes to "{target}", and no node is called "{node}".{known}', name
             )
             return
         value = found.inputs.get(port)
         if type(value) is dict and "link" in value:
             message = f'Named input {name} goes to "{target}", which is linked to {shown(value["link"])}. Remove the link or the target.'
-            self._note_whole("bad_named_input", message, name)
+            self.report.note_whole("bad_named_input", message, name)
         instance = self.flat.instances.get(node)
         if instance is not None and port not in instance.inputs:
-            known = self._near(port, instance.inputs)
+            known = self.report.near(port, instance.inputs)
             message = f'Named input {name} goes to "{target}", and {found.type} has no input "{port}".{known}'
-            self._note_whole("bad_named_input", message, name)
+            self.report.note_whole("bad_named_input", message, name)
         for inner, inner_port in self.flat.targets(target):
             position = self.index.get(inner)
             profile = self.profiles[position] if position is not None else None
@@ -382,14 +350,14 @@ class Check:
                 continue
             rule = profile.rules.get(inner_port)
             if rule is None:
-                known = self._near(inner_port, profile.rules)
+                known = self.report.near(inner_port, profile.rules)
                 message = f'Named input {name} goes to "{target}", and {profile.spec.id} has no input "{inner_port}".{known}'
-                self._note_whole("bad_named_input", message, name)
+                self.report.note_whole("bad_named_input", message, name)
             elif rule.exact is None and rule.hint is None and not _takes_literal(rule):
                 message = f'Named input {name} goes to "{target}", which takes a {rule.type} and no literal. Choose another port.'
-                self._note_whole("bad_named_input", message, name)
+                self.report.note_whole("bad_named_input", message, name)
 
-    # Second pass: order and types.
+    # The order for the second pass.
 
     def _sort(self) -> list[int]:
         successors: list[list[int]] = [[] for _ in self.links]
@@ -406,173 +374,8 @@ class Check:
         if len(names) > 10:
             names = [*names[:8], f"... ({len(names) - 9} more)", names[-1]]
         path = " -> ".join([*names, self.flat.ids[cycle[0]]])
-        self._note(cycle[0], "cycle", f"These nodes wait for each other: {path}. Remove one of the links.")
-
-    def _follow_types(self) -> None:
-        """Type every output, and check every link against the type that really comes through it."""
-        types_of, links_of, profiles, mapped_of = self.types, self.links, self.profiles, self.mapped
-        for position in self.order:
-            if self.has_states:
-                self._settle_links(position)
-            profile = profiles[position]
-            if profile is None or position in self.gone:
-                continue
-            if profile.generic:
-                self._follow_generic(position, profile)
-            else:
-                rules = profile.rules
-                mapped: list[str] = []
-                for name, link in links_of[position].items():
-                    sources = types_of[link.node]
-                    if sources is not None:
-                        wanted = rules[name].type
-                        source = sources[link.port]
-                        if source is not wanted and self._fit(position, name, source, wanted) == "map":
-                            mapped.append(name)
-                if mapped:
-                    mapped_of[position] = frozenset(mapped)
-                    self._check_nesting(position, profile.types)
-                    types_of[position] = profile.list_types
-                else:
-                    types_of[position] = profile.types
-            if self.has_states and self.flat.nodes[position].state == "bypassed":
-                self._bypass(position, profile)
-
-    def _fit(self, position: int, port: str, source: TypeRef, wanted: TypeRef) -> str:
-        fit = fits(source, wanted)
-        if fit == "no":
-            advice = "Link a list of it" if wanted.is_list and source.name == wanted.name else f"Link an output of type {wanted}"
-            where = f"{self.flat.ids[position]}.{port}"
-            message = f"{where} is linked to {self._shown_source(position, port)} of type {source}; it takes {wanted}. {advice}."
-            self._note(position, "wrong_link_type", message, port)
-        return fit
-
-    def _shown_source(self, position: int, port: str) -> str:
-        link = self.links[position][port]
-        profile = self.profiles[link.node]
-        return f"{self.flat.ids[link.node]}.{profile.spec.outputs[link.port].name}" if profile else self.flat.ids[link.node]
-
-    def _check_nesting(self, position: int, types: Types) -> None:
-        profile = self.profiles[position]
-        for place, ref in enumerate(types):
-            if ref.is_list and profile is not None:
-                name = f"{self.flat.ids[position]}.{profile.spec.outputs[place].name}"
-                message = (
-                    f"{name} would give a list of lists: it runs once per element and gives {ref} each time. Join or pick first."
-                )
-                self._note(position, "nested_list", message, profile.spec.outputs[place].name)
-
-    def _follow_generic(self, position: int, profile: Profile) -> None:
-        """One letter, one type: all ports T of a node carry the same, and so do its outputs T."""
-        bound: dict[str, dict[str, str]] = {}  # letter -> type name -> the first port that brought it
-        mapped: list[str] = []
-        for name, link in self.links[position].items():
-            wanted = profile.rules[name].type
-            sources = self.types[link.node]
-            if sources is None:
-                continue
-            source = sources[link.port]
-            if source is not wanted and self._fit(position, name, source, wanted) == "map":
-                mapped.append(name)
-            if wanted.is_generic and not source.is_generic:
-                bound.setdefault(wanted.name, {}).setdefault(source.name, name)
-        for name, value in self.literals[position].items():
-            wanted = profile.rules[name].type
-            if wanted.is_generic and value is not None:
-                for element in value if isinstance(value, list) else [value]:
-                    bound.setdefault(wanted.name, {}).setdefault(PLAIN_NAMES[type(element)], name)
-        chosen = {letter: self._bind(position, profile, letter, types) for letter, types in bound.items()}
-        outputs = tuple(self._intern(TypeRef(chosen.get(ref.name, ref.name), ref.is_list)) for ref in profile.types)
-        if mapped:
-            self.mapped[position] = frozenset(mapped)
-            self._check_nesting(position, outputs)
-            outputs = tuple(self._intern(TypeRef(ref.name, True)) for ref in outputs)
-        self.types[position] = outputs
-
-    def _bind(self, position: int, profile: Profile, letter: str, types: dict[str, str]) -> str:
-        if types.keys() == {"int", "float"}:
-            literals = self.literals[position]
-            for name in literals:
-                if profile.rules[name].type.name == letter:
-                    literals[name] = _as_float(literals[name])
-            return "float"
-        if len(types) > 1:
-            parts = " and ".join(f"{kind} at {port}" for kind, port in types.items())
-            name = self.flat.ids[position]
-            message = f"{name} got {parts}; these inputs take values of one type. Give all of them the same type."
-            self._note(position, "mixed_types", message, list(types.values())[-1])
-        return next(iter(types))
-
-    # Muted and bypassed nodes.
-
-    def _settle_links(self, position: int) -> None:
-        """Follow bypasses, drop links to what is not there, and decide whether the node can still run."""
-        name, node = self.flat.ids[position], self.flat.nodes[position]
-        if node.state == "muted":
-            self.gone[position] = f"{name} is muted"
-            return
-        profile = self.profiles[position]
-        links = self.links[position]
-        for port, declared in list(links.items()):
-            link = links[port] = self.forward.get(declared, declared)
-            reason = self.lost.get(link) or self.gone.get(link.node)
-            if reason is None:
-                continue
-            del links[port]
-            if profile is None:
-                continue
-            if port in profile.defaults:
-                self.literals[position][port] = profile.defaults[port]
-            if port in profile.required and node.state is None and position not in self.gone:
-                self.gone[position] = reason  # the first cause, so that a long chain does not pile up reasons
-                self.skipped[name] = f"{name}.{port} has no value, because {reason}"
-            if node.state == "bypassed":
-                self.lost.setdefault(Link(position, -1), reason)
-
-    def _bypass(self, position: int, profile: Profile) -> None:
-        """Tie each output to the first linked input, in signature order, whose type fits it."""
-        types, name = self.types[position] or (), self.flat.ids[position]
-        reason = self.lost.get(Link(position, -1))
-        for place, output in enumerate(profile.spec.outputs):
-            own = Link(position, place)
-            source = self._first_fitting(position, profile, types[place])
-            if source is not None:
-                self.forward[own] = source
-            elif reason is not None:
-                self.lost[own] = reason
-            elif own in self.used:
-                message = (
-                    f"{name} is bypassed, and no linked input of it fits its output {output.name} of type {types[place]}. "
-                    f"Link such an input, or mute it instead."
-                )
-                self._note(position, "bypass_without_input", message, output.name)
-        self.gone[position] = f"{name} is bypassed and hands nothing on"
-
-    def _first_fitting(self, position: int, profile: Profile, wanted: TypeRef) -> Link | None:
-        links = self.links[position]
-        for port in profile.spec.inputs:
-            link = links.get(port.name)
-            if link is None:
-                continue
-            sources = self.types[link.node]
-            if sources is None or fits(sources[link.port], wanted) == "direct":
-                return link
-        return None
-
-    def settled_outputs(self) -> Iterator[tuple[str, Link | None, str]]:
-        """Each named output with where its value comes from, or None and the reason."""
-        for name, declared in self.outputs.items():
-            link = self.forward.get(declared, declared)
-            reason = self.lost.get(link) or self.gone.get(link.node)
-            skipped = self.skipped.get(self.flat.ids[link.node], reason)
-            yield name, (None if reason else link), skipped or ""
+        self.report.note(cycle[0], "cycle", f"These nodes wait for each other: {path}. Remove one of the links.")
 
 
 def _takes_literal(rule: Rule) -> bool:
     return rule.type.is_generic or rule.type.name in PLAIN_NAMES.values()
-
-
-def _as_float(value: Plain) -> Plain:
-    if isinstance(value, list):
-        return [_as_float(element) for element in value]
-    return float(value) if type(value) is int else value

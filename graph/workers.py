@@ -28,7 +28,7 @@ import msgpack  # type: ignore[import-untyped]  # it ships no types
 from graph.blob import digest_of
 from graph.context import Context, Preview, Recipe
 from graph.errors import Cancelled, LatentgraphError
-from graph.expand import Functions, complete, widened
+from graph.expand import Functions, complete, outputs_in, widened
 from graph.spec import NodeSpec
 from graph.store import Store
 from graph.types import Packed, WireType, decode, encode
@@ -36,6 +36,14 @@ from graph.types import Packed, WireType, decode, encode
 
 class WorkerLost(LatentgraphError):
     """The worker process died under a task (out of memory, killed, a crash in native code)."""
+
+
+class InputChanged(LatentgraphError):
+    """A node wrote into the memory of its inputs; `digests` say which values are no longer what they were."""
+
+    def __init__(self, message: str, digests: frozenset[bytes]) -> None:
+        super().__init__(message)
+        self.digests = digests
 
 
 class Runtime(Protocol):
@@ -105,15 +113,24 @@ def _on(device: str) -> Context:
 class Value:
     """A wire value in a run: its digest, and the live object or its packed form, whichever exists. Made lazily."""
 
-    __slots__ = ("_object", "_packed", "digest")
+    __slots__ = ("_object", "_packed", "digest", "lost")
 
     def __init__(self, digest: bytes, *, object: Any = None, packed: Packed | None = None) -> None:  # Any: any wire value
         self.digest = digest
         self._object = object
         self._packed = packed
+        #: Why there is no value any more; "" while there is.
+        self.lost = ""
+
+    def replace(self, packed: Packed | None, reason: str) -> None:
+        """Drop the live object for a packed one; without one the value is lost, for this reason."""
+        self._object, self._packed = None, packed
+        self.lost = "" if packed is not None else reason
 
     def get(self, wire_types: Mapping[str, WireType]) -> Any:
-        """The live object."""
+        """The live object. Raises ValueError if it is lost."""
+        if self.lost:
+            raise ValueError(f"an input is lost: {self.lost}; run again")
         if self._object is None and self._packed is not None:
             self._object = decode(self._packed, wire_types)
         return self._object
@@ -246,27 +263,22 @@ class ThreadWorker:
         spec, runtime = request.spec, self.runtime
         call = self.functions.function(spec.id).call
         inputs = complete(spec, {name: self._live(spec, name, value) for name, value in request.inputs.items()})
-        versions = [
-            (name, value, value.version)
-            for name, value in inputs.items()
-            if hasattr(value, "version") and hasattr(value, "write")
-        ]
+        watched = _watched(request.inputs, inputs)
         ctx = WorkerContext(request, self.device, report, runtime)
         runtime.prepare(spec)
         started = self.clock()
-        made = runtime.call(call, ctx, inputs)
+        try:
+            made = runtime.call(call, ctx, inputs)
+        except BaseException as error:
+            _refuse_changed(request, watched, error)
+            raise
         seconds = self.clock() - started
         loading = runtime.loading_seconds() if spec.borrows else 0.0
         peak = runtime.peak_bytes() if spec.borrows else 0
-        for name, value, before in versions:
-            if value.version != before:
-                raise RuntimeError(
-                    f"{request.node_id} ({spec.id}) changed its input {name} in place; values on wires are frozen: clone it first"
-                )
+        _refuse_changed(request, watched, None)
         if not spec.outputs:
             return Result((), seconds, loading, peak)
-        outputs = tuple(made) if len(spec.outputs) > 1 or hasattr(made, "_fields") else (made,)
-        return Result(tuple([_value(output) for output in outputs]), max(seconds - loading, 0.0), loading, peak)
+        return Result(tuple([_value(output) for output in outputs_in(spec, made)]), max(seconds - loading, 0.0), loading, peak)
 
     def _live(self, spec: NodeSpec, name: str, value: Any) -> Any:
         if isinstance(value, Value):
@@ -290,6 +302,31 @@ class ThreadWorker:
 
     def kill(self) -> None:
         """A thread cannot be killed; it ends with the process."""
+
+
+#: An input that could be written to: port, live object, its version before the call, and its digest if it came by a link.
+_Watched = tuple[str, Any, int, bytes | None]
+
+
+def _watched(given: Mapping[str, Any], live: Mapping[str, Any]) -> list[_Watched]:
+    found: list[_Watched] = []
+    for name, value in given.items():
+        pairs = zip(value, live[name], strict=True) if isinstance(value, list) else [(value, live[name])]
+        for source, one in pairs:
+            if hasattr(one, "version") and hasattr(one, "write"):
+                found.append((name, one, one.version, source.digest if isinstance(source, Value) else None))
+    return found
+
+
+def _refuse_changed(request: Request, watched: Sequence[_Watched], cause: BaseException | None) -> None:
+    """Raise InputChanged if the call wrote into one of its inputs, whether it failed or not."""
+    changed = [(name, digest) for name, one, before, digest in watched if one.version != before]
+    if changed:
+        names = ", ".join(dict.fromkeys(name for name, _ in changed))
+        raise InputChanged(
+            f"{request.node_id} ({request.spec.id}) changed its input {names} in place; values on wires are frozen: clone it first",
+            frozenset(digest for _, digest in changed if digest is not None),
+        ) from cause
 
 
 def _value(output: Any) -> Value:
@@ -521,4 +558,12 @@ def failure_of(error: BaseException) -> tuple[str, str, str]:
     if isinstance(error, RemoteFailure):
         return error.type_name, str(error), error.trace
     trace = "".join(traceback.format_exception(error))
-    return type(error).__name__, str(error), trace
+    return type(error).__name__, said_of(error), trace
+
+
+def said_of(error: BaseException) -> str:
+    """An error's message, also of one that cannot say it."""
+    try:
+        return str(error)
+    except Exception:  # a node's own exception class may do anything
+        return "(its message cannot be shown)"

@@ -53,36 +53,39 @@ def mag_cache(
 
 
 def _resolve(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.node.Resolve
-    """Fill in what depends on the model and refuse what cannot work; absent inputs are not known yet."""
+    """Fill in what depends on the model and refuse what cannot work."""
     denoiser: Denoiser | None = inputs.get("denoiser")
     if denoiser is None:
         return {}
     _check_parts(denoiser, inputs)
-    filled: dict[str, Any] = {}
-    if inputs.get("steps") is None:
-        filled["steps"] = denoiser.steps
-    if inputs.get("guidance") is None:
-        filled["guidance"] = denoiser.guidance
+    advised = {"steps": denoiser.steps, "guidance": denoiser.guidance}
+    filled: dict[str, Any] = {name: value for name, value in advised.items() if _is_empty(inputs, name)}
     if inputs.get("step_cache") is not None:
         filled["step_cache"] = resolve(inputs["step_cache"], denoiser.weights)
     guidance = filled.get("guidance", inputs.get("guidance"))
-    if guidance and "negative" in inputs and inputs["negative"] is None:
+    if guidance and _is_empty(inputs, "negative"):
         text = f"guidance is {guidance}, but nothing is linked to negative"
         raise Refused(f"{text}; link encode_text of an empty prompt, or set guidance to 0", port="negative", code="no_negative")
     latents: Latents | None = inputs.get("latents")
     if latents is not None:
         check_size(latents.width, latents.height, denoiser.family, denoiser.max_side, "latents")
-        filled |= _strength(latents, inputs.get("strength"), denoiser)
+        filled |= _strength(latents, inputs, denoiser)
     return filled
 
 
-def _strength(latents: Latents, strength: float | None, denoiser: Denoiser) -> dict[str, Any]:  # Any: as _resolve
-    if not latents.is_empty:
-        return {} if strength is not None else {"strength": family(denoiser.family).defaults("").strength}
-    if strength not in (None, 1.0):
+def _is_empty(inputs: dict[str, Any], port: str) -> bool:  # Any: as _resolve
+    """Whether nothing feeds the port; a value that is not known yet is not empty."""
+    return port in inputs and inputs[port] is None
+
+
+def _strength(latents: Latents, inputs: dict[str, Any], denoiser: Denoiser) -> dict[str, Any]:  # Any: as _resolve
+    empty, strength = _is_empty(inputs, "strength"), inputs.get("strength")
+    if latents.is_empty and strength not in (None, 1.0):
         text = f"strength is {strength}, but the latents are empty: there is no picture to keep"
         raise Refused(f"{text}. Link encode_image to latents, or clear strength", port="strength", code="nothing_to_keep")
-    return {"strength": 1.0}
+    if not empty:
+        return {}
+    return {"strength": 1.0 if latents.is_empty else family(denoiser.family).defaults("").strength}
 
 
 def _check_parts(denoiser: Denoiser, inputs: dict[str, Any]) -> None:  # Any: as _resolve
@@ -128,7 +131,12 @@ def denoise(
     return Sampled(finished, result.steps_computed)
 
 
-@node(title="Calibrate curve", version=1, category="denoise", output="curve", resolve=_resolve)
+def _resolve_calibration(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.node.Resolve
+    """As `denoise`, whose ports these are but for strength and step cache."""
+    return {name: value for name, value in _resolve(inputs).items() if name in ("steps", "guidance")}
+
+
+@node(title="Calibrate curve", version=1, category="denoise", output="curve", resolve=_resolve_calibration)
 def calibrate_curve(
     ctx: Context,
     denoiser: Denoiser,
@@ -143,9 +151,9 @@ def calibrate_curve(
     """Measure how the denoiser's residual grows along the schedule, for `mag_cache`. Runs every step in full."""
     from nodes.sampling.step_cache import Calibration
 
-    options = {"steps": steps, "guidance": guidance, "strength": None}
     known = {"denoiser": denoiser, "scheduler": scheduler, "positive": positive, "latents": latents, "negative": negative}
-    settings = {**options, **_resolve({**known, **options})}
+    asked = {"steps": steps, "guidance": guidance, "strength": 1.0}
+    settings = {**asked, **_resolve({**known, **asked})}
     measured = Calibration()
     _run(ctx, denoiser, scheduler, positive, negative, latents, seed, settings, lambda full, skipped: measured)
     branches = [(max(row) - min(row)) for row in measured.ratios]

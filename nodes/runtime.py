@@ -110,7 +110,7 @@ def quiet_libraries() -> None:
     from diffusers.utils import logging as diffusers_logging  # heavy
     from transformers.utils import logging as transformers_logging
 
-    diffusers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # the library has no types here
+    diffusers_logging.set_verbosity_error()
     diffusers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it has no types here
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -107,15 +107,16 @@ def _file_names(folder: Path, stem: str) -> tuple[str, ...]:
 def _read(path: Path) -> _File:
     """The file's description, remembered by what `stat` says of it."""
     stat = os.stat(path)
-    known = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    if time.time() - stat.st_mtime < SETTLED_S:
+    # ctime too: a write in place whose mtime is set back moves it
+    known = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    if time.time() - max(stat.st_mtime, stat.st_ctime) < SETTLED_S:
         return _describe.__wrapped__(str(path), *known)
     return _describe(str(path), *known)
 
 
 @lru_cache(maxsize=4096)
-def _describe(path: str, device: int, inode: int, size: int, mtime_ns: int) -> _File:
-    """Header, size and one block of every tensor. The last four arguments are the cache's key, `size` also the limit."""
+def _describe(path: str, device: int, inode: int, size: int, mtime_ns: int, ctime_ns: int) -> _File:
+    """Header, size and one block of every tensor. What `stat` says is the cache's key; `size` is also the limit."""
     digest = hashlib.sha256(f"{size}\n".encode())
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TextIO
 
-from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent
+from graph.events import Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent
 from server.text import columns, seconds_text
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class RunDisplay:
     """Shows a run on `stream`, which is stderr: a live table on a terminal, now and then a line elsewhere.
 
     `on_events` may be called from any thread; it only notes what happened, and the table is drawn eight times a second.
+    `node_count` is how many executions the plan has; what is remembered above them is not counted.
     Previews are written to `preview_folder` (one file per running node, replaced) and removed at the end.
     """
 
@@ -90,8 +91,6 @@ class RunDisplay:
 
     def _take(self, event: Event) -> None:
         match event:
-            case CachedEvent(nodes=nodes):
-                self._finished += len(nodes)
             case NodeEvent(node=node, element=element, state="running"):
                 self._running[node, element] = time.monotonic()
             case NodeEvent(node=node, element=element, state=state) if state != "waiting":

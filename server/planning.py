@@ -14,7 +14,7 @@ from server.text import columns, seconds_text, size_text
 from server.workspace import Workspace
 
 if TYPE_CHECKING:
-    from graph.plan import Plan
+    from graph.plan import Plan, PlannedNode
 
 
 def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: str | None, json: bool) -> int:
@@ -65,9 +65,17 @@ def plan_text(plan: Plan) -> str:
         )
         for node in plan.nodes
     ]
-    running = sum(node.state == "run" for node in plan.nodes)
-    seconds = "time unknown before the first run" if plan.seconds is None else f"about {seconds_text(plan.seconds)}"
-    peaks = "".join(f"; peak {size_text(size)} on {place}" for place, size in plan.peak_bytes.items())
-    total = f"{running} of {len(plan.nodes)} nodes run; {seconds if running else 'nothing to compute'}{peaks}"
+    running = [node for node in plan.nodes if node.state == "run"]
     table = columns([("NODE", "TYPE", "STATE", "PLACE", "TIME", "PEAK", "REASON"), *rows])
-    return f"{table}\n{total}"
+    peaks = [f"peak {size_text(size)} on {place}" for place, size in plan.peak_bytes.items() if size]
+    totals = "; ".join([f"{len(running)} of {len(plan.nodes)} nodes run", _time_text(plan, running), *peaks])
+    return f"{table}\n{totals}"
+
+
+def _time_text(plan: Plan, running: Sequence[PlannedNode]) -> str:
+    if not running:
+        return "nothing to compute"
+    if plan.seconds is None:
+        return "time unknown before the first run"
+    unknown = sum(node.seconds is None for node in running)
+    return f"about {seconds_text(plan.seconds)}" + (f", without {unknown} that never ran yet" if unknown else "")

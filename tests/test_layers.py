@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from nodes.builtin import MODULES
+
 ROOT = Path(__file__).parents[1]
 LAYERS = ("graph", "nodes", "server")
 #: Beside the standard library and what lies below.
@@ -45,19 +47,15 @@ def test_the_server_layer_does_not_name_torch() -> None:
     assert [f"{where} imports {name}" for where, name in imports_of("server") if name in SERVER_MAY_NOT_IMPORT] == []
 
 
-def modules_with_torch_blocked() -> list[str]:
-    """Every module of graph and server, and those of nodes that hold recipes, light nodes, value types or save."""
-    found = [path for layer in ("graph", "server") for path in sorted((ROOT / layer).rglob("*.py"))]
-    found += [path for path in sorted((ROOT / "nodes").glob("*.py")) if path.stem not in RUNS_MODELS]
-    return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in found]
-
-
-#: The modules of nodes/ that may import torch at their top.
-RUNS_MODELS: set[str] = {"tiling"}
+def light_modules() -> list[str]:
+    """Every module of graph and server, the node declarations, and those that hold recipes, value types and the runtime."""
+    paths = [path for layer in ("graph", "server") for path in sorted((ROOT / layer).rglob("*.py"))]
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    return [*names, *MODULES, "nodes.values", "nodes.recipes", "nodes.models", "nodes.runtime", "nodes.pool"]
 
 
 def test_light_modules_import_without_torch() -> None:
-    names = modules_with_torch_blocked()
+    names = light_modules()
     program = (
         f"import sys, importlib\nfor name in {TORCH_LIKE!r}: sys.modules[name] = None\n"
         f"for name in {names!r}:\n    importlib.import_module(name)\n"

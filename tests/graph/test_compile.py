@@ -466,3 +466,37 @@ def test_every_node_follows_its_sources_in_any_document(data: st.DataObject) -> 
         declared = {port: value for port, value in nodes[result.ids[index]]["inputs"].items() if isinstance(value, dict)}
         assert {port: link(f"{result.ids[at.node]}.value") for port, at in links.items()} == declared
         assert all(at.node < index for at in links.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_muted_and_bypassed_nodes_resolve_as_a_plain_recursion_says(data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 10))
+    nodes, sources, states, kinds = {}, [], [], []
+    for place in range(size):
+        source = data.draw(st.integers(0, place - 1)) if place and data.draw(st.booleans()) else None
+        kind = data.draw(st.sampled_from(["draw", "sharpen"])) if source is not None else "draw"
+        state = data.draw(st.sampled_from([None, "muted", "bypassed" if source is not None else None]))
+        inputs = {"prompt": "x"} if kind == "draw" else {}
+        port = "start" if kind == "draw" else "picture"
+        nodes[f"n{place}"] = n(kind, state, **inputs, **({} if source is None else {port: link(f"n{source}.picture")}))
+        sources.append(source), states.append(state), kinds.append(kind)
+
+    def giver(place: int) -> int | None:
+        """The node whose value comes out of this one."""
+        below = giver(sources[place]) if sources[place] is not None else None
+        if states[place] == "muted" or (states[place] is None and kinds[place] == "sharpen" and below is None):
+            return None
+        return below if states[place] == "bypassed" else place
+
+    alive = [place for place in range(size) if giver(place) == place]
+    result = compiled(nodes, outputs={f"o{place}": {"from": f"n{place}.picture"} for place in range(size)})
+    assert result.ids == [f"n{place}" for place in alive]
+    for place in alive:
+        below = giver(sources[place]) if sources[place] is not None else None
+        assert [result.ids[at.node] for at in result.links[result.index[f"n{place}"]].values()] == (
+            [] if below is None else [f"n{below}"]
+        )
+    given = {name: None if at is None else result.ids[at.node] for name, at in result.outputs.items()}
+    assert given == {f"o{place}": None if giver(place) is None else f"n{giver(place)}" for place in range(size)}
+    assert result.absent.keys() == {name for name, node in given.items() if node is None}

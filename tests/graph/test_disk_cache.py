@@ -8,13 +8,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.graph.packed_values import same, tensors, text
 from safetensors import safe_open
 
 from graph.blob import digest_of
 from graph.disk_cache import DiskCacheFolder
 from graph.folder import StoreUnavailable
 from graph.types import Packed
+from tests.graph.packed_values import same, tensors, text
 
 MB = 1 << 20
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))

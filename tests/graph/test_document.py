@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.graph.small_nodes import catalogue, link, n, workflow
 
 from graph.document import Document, document_from_json, read_document, write_document
 from graph.errors import WorkflowError
 from graph.migrations import rename, upgrade
+from tests.graph.small_nodes import catalogue, link, n, workflow
 
 VECTORS = json.loads((Path(__file__).parent / "json_vectors.json").read_text())
 HEAD = {"format": "latentgraph/workflow", "version": "1.0"}

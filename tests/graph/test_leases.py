@@ -132,6 +132,7 @@ def test_a_killed_owner_is_followed_within_a_second(leases: Leases, tmp_path: Pa
     owner.wait()
 
 
+@pytest.mark.slow
 def test_a_stopped_owner_loses_its_lease_in_time_and_a_slow_one_keeps_it(leases: Leases, tmp_path: Path) -> None:
     owner = start(HOLD, tmp_path / "memo", 0.4)
     assert owner.stdout is not None

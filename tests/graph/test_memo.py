@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import hashlib
+import random
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
 
 import pytest
-from tests.graph.packed_values import same, tensors, text
 
 from graph.blob import digest_of
 from graph.folder import StoreUnavailable
+from graph.leases import Leases
 from graph.memo import GROUP_ROWS, INLINE_BYTES, Action, Finished, Memo
 from graph.types import Packed
+from tests.graph.packed_values import same, tensors, text
 
 MB = 1 << 20
 
@@ -172,3 +175,55 @@ def test_commits_from_many_threads_all_arrive(memo: Memo) -> None:
     names = [f"{prefix}{name} {i}" for prefix in ("", "later ") for name in range(4) for i in range(20)]
     assert later.find([key(name) for name in names]).keys() == {key(name) for name in names}
     assert memo.off is None
+
+
+@pytest.mark.slow
+@pytest.mark.spec("R-K01")
+@pytest.mark.parametrize("name", ["cache.db", "index.db", "leases.db"])
+def test_a_flipped_bit_in_a_database_is_never_a_wrong_value_or_an_error(memo: Memo, tmp_path: Path, name: str) -> None:
+    """Whatever the first process meets, the folder works again at the third at the latest."""
+    leases = Leases(memo.table.folder)
+    rows = [finished(f"work {i}", text(f"value {i}"), tensors(i, 300)) for i in range(12)]
+    leases.acquire_many([key(i) for i in range(20)])
+    memo.commit(rows)
+    memo.close()
+    leases._database.close()
+    whole = (memo.table.folder / name).read_bytes()
+    draw = random.Random(name)
+    for number in range(10):
+        folder = tmp_path / f"copy{number}"
+        shutil.copytree(memo.table.folder, folder)
+        flipped = bytearray(whole)
+        # Every other one in the first page, where the schema lies.
+        place = draw.randrange(len(whole) if number % 2 else 4096)
+        flipped[place] ^= 1 << draw.randrange(8)
+        (folder / name).write_bytes(flipped)
+        works = [works_at(folder, rows) for _ in range(3)]
+        assert works[2], (place, works)
+
+
+def works_at(folder: Path, rows: list[Finished]) -> bool:
+    """Whether a process can write here; that it reads nothing wrong is asserted."""
+    try:
+        memo, leases = Memo(folder, 64 * MB, MB), Leases(folder)
+    except StoreUnavailable:
+        return False
+    found = memo.find([row.keys[0] for row in rows])
+    assert all(found.get(row.keys[0]) in (None, row.action) for row in rows)
+    for row in rows:
+        for digest, value in row.values:
+            got = memo.get_value(digest)
+            assert got is None or same(got, value)
+    memo.pin([rows[0].action.outputs[1]])
+    try:
+        memo.commit([finished("new work", text("new"), tensors(99, 300))])
+        leases.release(*leases.acquire_many([key("new")]).values())
+        memo.stats()
+        memo.verify()
+        memo.clear()
+    except StoreUnavailable:
+        return False
+    finally:
+        memo.close()
+        leases.close()
+    return True

@@ -4,6 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from graph.compile import compile_document
+from graph.context import Context
+from graph.document import document_to_json, read_document, write_document
+from graph.node import node, recording
+from graph.record import Graph, RecordingError, file, random_seed
 from tests.graph.small_nodes import (
     SHA,
     Picture,
@@ -22,12 +28,6 @@ from tests.graph.small_nodes import (
     text,
     texts,
 )
-
-from graph.compile import compile_document
-from graph.context import Context
-from graph.document import document_to_json, read_document, write_document
-from graph.node import node, recording
-from graph.record import Graph, RecordingError, file, random_seed
 
 
 def test_calls_become_nodes_and_results_become_links() -> None:

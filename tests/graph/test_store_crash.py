@@ -26,7 +26,7 @@ from graph.blob import digest_of
 from graph.memo import Action, Finished, Memo
 from graph.disk_cache import DiskCacheFolder
 from graph.leases import Leases
-folder, seed, last = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+folder, seed, last, rounds = pathlib.Path(sys.argv[1]), *map(int, sys.argv[2:])
 calls, draw = 0, random.Random(seed)
 
 def counted(real):
@@ -52,7 +52,7 @@ os.write = counted(os.write)
 os.rename = counted(os.rename)
 threading.settrace(trace)
 sys.settrace(trace)
-for i in range(1000):
+for i in range(rounds):
     key = b"%d.%d" % (seed, i)
     lease = leases.acquire(key)
     values = [text(f"{{seed}} {{i}}"), tensors(1000 * seed + i, draw.randrange(1, 60_000), 17)]
@@ -71,14 +71,22 @@ for i in range(1000):
 """
 
 
-def killed_writer(folder: Path, seed: int, last: int) -> list[int]:
-    """Runs the writer until its `last` operation kills it; the numbers it reported as committed."""
+def writer(folder: Path, seed: int, last: int, rounds: int = 1000) -> subprocess.Popen[str]:
+    """A process that stores `rounds` values, killed by its `last` operation."""
     code = WRITER.format(limit=LIMIT)
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(folder), str(seed), str(last)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    return [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("done ")]
+    arguments = [sys.executable, "-c", code, str(folder), str(seed), str(last), str(rounds)]
+    return subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def outcome(process: subprocess.Popen[str], status: int) -> list[int]:
+    """The numbers the writer reported as committed, once it has ended as it should."""
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == status, errors
+    return [int(line.split()[1]) for line in output.splitlines() if line.startswith("done ")]
+
+
+def killed_writer(folder: Path, seed: int, last: int) -> list[int]:
+    return outcome(writer(folder, seed, last), -signal.SIGKILL)
 
 
 def check_after(folder: Path, seed: int, committed: list[int], *, may_evict: bool = False) -> None:
@@ -115,6 +123,18 @@ def test_kill_at_any_operation_tears_and_loses_nothing(tmp_path: Path, seed: int
         folder = tmp_path / "shared"
         name = 10 * seed + number
         check_after(folder, name, killed_writer(folder, name, draw.randrange(1, 8000)))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("A11", "R-K01", "R-K02")
+def test_a_process_killed_beside_another_does_it_no_harm(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    survivor = writer(tmp_path, 1, 10**9, rounds=25)
+    for name in range(2, 6):
+        outcome(writer(tmp_path, name, draw.randrange(1000, 6000)), -signal.SIGKILL)
+    committed = outcome(survivor, 0)
+    assert len(committed) == 19
+    check_after(tmp_path, 1, committed, may_evict=True)
 
 
 @pytest.mark.long

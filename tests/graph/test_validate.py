@@ -7,13 +7,13 @@ import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 from graph import flatten
 from graph.compile import compile_document
 from graph.document import Document, Node
 from graph.errors import WorkflowError
 from graph.validate import validate
+from tests.graph.small_nodes import SHA, catalogue, link, n, workflow
 
 CATALOGUE = catalogue()
 PICTURE = {"pic": n("draw", prompt="x")}

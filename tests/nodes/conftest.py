@@ -50,6 +50,7 @@ def make_pipeline(seed: int = 0, dtype: torch.dtype = torch.float32):
         for parameter in transformer.parameters():
             if parameter.ndim > 1:
                 parameter.normal_(0, 0.08)
+        transformer.t_embedder.mlp[2].weight.mul_(0.1)  # so that neighbouring steps are alike, as in a trained model
         transformer.x_pad_token.normal_()
         transformer.cap_pad_token.normal_()
     vae = AutoencoderKL(

@@ -167,7 +167,9 @@ def test_a_prompt_that_just_fits_is_not_called_too_long(tiny, recording, call):
 
 @pytest.mark.spec("A14")
 def test_text_without_a_real_token_never_reaches_the_denoiser(render):
-    with pytest.raises(ValueError, match="the text embedding has 0 real tokens. Shorten the prompt; this denoiser takes 1 to 512"):
+    with pytest.raises(
+        ValueError, match=r"the text embedding has 0 real tokens. Shorten the prompt; this denoiser takes 1 to 512"
+    ):
         render(embedding([0, 0, 0], width=32))
 
 

@@ -24,20 +24,21 @@ RUNNING = NodeEvent("denoise", None, "running", 0.0, "cpu")
 
 def test_a_terminal_shows_step_time_left_and_the_previews_path(tmp_path: Path) -> None:
     stream = Terminal()
-    with RunDisplay(4, tmp_path, stream) as display:
+    with RunDisplay(4, tmp_path / "previews", stream) as display:
         display.on_events([CachedEvent(["tokens", "encode"], 0.0), RUNNING, STEP, PreviewEvent("denoise", None, b"webp", 1.0)])
-        (preview,) = tmp_path.iterdir()
+        (preview,) = (tmp_path / "previews").iterdir()
         assert preview.read_bytes() == b"webp"
         rows = [list(map(str, column.cells)) for column in display._table().columns]
     assert rows[0] == ["denoise", "nodes"]
-    assert rows[2:] == [["3/10", "2/4"], ["2.5 s left", ""], [str(preview), ""]]
+    assert rows[2:] == [["3/10", "0/4"], ["2.5 s left", ""], [str(preview), ""]]
 
 
 def test_previews_are_removed_at_the_end(tmp_path: Path) -> None:
-    with RunDisplay(1, tmp_path, io.StringIO()) as display:
+    folder = tmp_path / "previews"
+    with RunDisplay(1, folder, io.StringIO()) as display:
         display.on_events([PreviewEvent("denoise", 2, b"1", 0.0), PreviewEvent("denoise", 2, b"2", 0.1)])
-        assert len(list(tmp_path.iterdir())) == 1
-    assert list(tmp_path.iterdir()) == []
+        assert [path.read_bytes() for path in folder.iterdir()] == [b"2"]
+    assert list(folder.iterdir()) == []
 
 
 def test_a_preview_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

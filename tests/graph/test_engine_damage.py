@@ -1,0 +1,182 @@
+"""Damage and full disks: a miss and a sentence, never an error and never a wrong value."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graph import execute
+from graph import store as store_module
+from graph.folder import unavailable
+from graph.leases import Leases
+from tests.graph.engine_kit import Lab, chain, costly_clock, n, workflow
+
+TEXT = workflow(
+    ["s", "b.tensor"],
+    t=n("make_tensor", fill=3, size=1000),
+    b=n("brighten", tensor="@t.tensor"),
+    s=n("tensor_sum", tensor="@b.tensor"),
+)
+
+
+def blobs(home: Path) -> list[Path]:
+    return sorted((home / "memo" / "objects").rglob("*.safetensors"))
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-10] ^= 1
+    replace(path, bytes(content))
+
+
+def cut(path: Path) -> None:
+    replace(path, path.read_bytes()[:-100])
+
+
+def empty(path: Path) -> None:
+    replace(path, b"")
+
+
+def replace(path: Path, content: bytes) -> None:
+    path.chmod(0o600)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [flip, cut, empty])
+def test_a_damaged_value_is_computed_again_and_told(
+    open_lab: Callable[..., Lab], home: Path, damage: Callable[[Path], None]
+) -> None:
+    with open_lab(clock=costly_clock()) as first:
+        expected = first.run(TEXT).outputs
+    assert len(blobs(home)) == 2
+    for path in blobs(home):
+        damage(path)
+    with open_lab(clock=costly_clock()) as second:
+        outcome = second.run(TEXT)
+        assert outcome.ran == ["t", "b"]
+        assert outcome.outputs["s"] == expected["s"]
+        assert outcome.outputs["b_tensor"].data == expected["b_tensor"].data
+        assert any("damaged cache entry was set aside and is computed again" in said for said in outcome.result.messages)
+        assert second.run(TEXT).result.messages == []
+    assert open_lab().run(TEXT).ran == []
+
+
+def test_a_value_found_damaged_during_the_run_is_told_by_that_run(open_lab: Callable[..., Lab], home: Path) -> None:
+    """The plan does not look at it: only when the work turns out to be remembered by content is the value read."""
+    text = workflow("b.tensor", a=n("make_tensor", fill=1), b=n("brighten", tensor="@a.tensor"))
+    other = workflow(
+        "b.tensor", z=n("make_tensor", fill=0), a=n("brighten", tensor="@z.tensor"), b=n("brighten", tensor="@a.tensor")
+    )
+    with open_lab(clock=costly_clock()) as first:
+        first.run(text)
+    for path in blobs(home):
+        flip(path)
+    with open_lab(clock=costly_clock()) as second:
+        outcome = second.run(other)
+    assert outcome.ran == ["z", "a", "b"]
+    assert outcome.output.data == bytes([2]) * 1000
+    assert any("damaged cache entry" in said for said in outcome.result.messages)
+
+
+def test_a_removed_value_is_computed_again(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab(clock=costly_clock()) as first:
+        first.run(TEXT)
+    for path in blobs(home):
+        path.unlink()
+    assert open_lab().run(TEXT).ran == ["t", "b"]
+
+
+def test_flipped_rows_of_small_values_are_computed_again_and_told(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab(clock=costly_clock()) as first:
+        expected = first.run(chain(3)).output
+    with sqlite3.connect(home / "memo" / "cache.db") as connection:
+        rows = connection.execute("SELECT rowid, value FROM Cache").fetchall()
+        assert rows
+        for row, value in rows:
+            connection.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (value[:-1] + bytes([value[-1] ^ 1]), row))
+    connection.close()
+    with open_lab(clock=costly_clock()) as second:
+        outcome = second.run(chain(3))
+    assert outcome.output == expected
+    assert outcome.ran == ["n0", "n1", "n2"]
+    assert "damaged rows of the cache were removed and are computed again" in outcome.result.messages
+    assert open_lab().run(chain(3)).ran == []
+
+
+def test_a_table_that_is_no_database_is_begun_anew(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab(clock=costly_clock()) as first:
+        first.run(chain(3))
+    for name in ("cache.db", "index.db", "leases.db"):
+        (home / "memo" / name).write_bytes(b"nonsense " * 1000)
+        for suffix in ("-wal", "-shm"):
+            (home / "memo" / (name + suffix)).unlink(missing_ok=True)
+    assert open_lab().run(chain(3)).output == 4.0
+
+
+def test_a_full_disk_ends_the_caching_and_not_the_run(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int, buffer: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    lab = open_lab(clock=costly_clock())
+    monkeypatch.setattr(store_module, "write_all", full)
+    outcome = lab.run(TEXT)
+    assert outcome.state == "done"
+    assert outcome.outputs["s"] == 4000
+    (said,) = outcome.result.messages
+    assert said.startswith("nothing more is cached in this run:")
+    assert "No space left on device" in said
+    assert lab.run(TEXT).ran == []  # what is in RAM is still remembered
+    assert list((lab.engine.home / "memo" / "tmp").iterdir()) == []
+
+
+def test_leases_that_cannot_be_taken_cost_only_the_sharing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(self: Leases, keys: object) -> None:
+        raise unavailable(Path("memo"), sqlite3.OperationalError("disk I/O error"))
+
+    monkeypatch.setattr(Leases, "acquire_many", locked)
+    outcome = lab.run(chain(3))
+    assert outcome.state == "done"
+    assert any(said.startswith("work is not shared with other processes in this run:") for said in outcome.result.messages)
+
+
+def test_a_lease_that_cannot_be_given_back_does_not_end_the_lane(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(self: Leases, *leases: object) -> None:
+        raise unavailable(Path("memo"), sqlite3.OperationalError("disk I/O error"))
+
+    with Lab(home, host_lanes=1) as lab:
+        monkeypatch.setattr(Leases, "release", locked)
+        assert lab.run(chain(3)).state == "done"
+        assert lab.run(chain(3, first=7.0)).state == "done"
+
+
+def test_a_large_result_is_told_done_only_when_it_is_written(
+    open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute, "LANE_WRITE_BYTES", 100)
+    order: list[str] = []
+    lab = open_lab(clock=costly_clock())
+    memo = lab.engine.memories.memo
+    commit = memo.commit
+    monkeypatch.setattr(memo, "commit", lambda rows: (commit(rows), order.append("written"))[0])
+    compiled = lab.engine.load(workflow("t.tensor", t=n("make_tensor", fill=1)))
+    handle = lab.engine.start(lab.engine.plan(compiled))
+    handle.wait(20, on_events=lambda events: order.extend(one.state for one in events if getattr(one, "node", "") == "t"))
+    assert order.index("written") < order.index("done")
+
+
+def test_a_writer_that_breaks_does_not_hang_the_run(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "LANE_WRITE_BYTES", 100)
+    lab = open_lab(clock=costly_clock())
+
+    def broken(rows: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(lab.engine.memories.memo, "commit", broken)
+    outcome = lab.run(workflow("t.tensor", t=n("make_tensor", fill=1)))
+    assert outcome.state == "done"
+    assert outcome.result.messages == ["a result of t was not kept: a bug"]

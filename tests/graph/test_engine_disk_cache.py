@@ -1,0 +1,153 @@
+"""The `disk_cache` node: a hit skips everything above it, for months and across upgrades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graph import environment
+from tests.graph.engine_kit import Lab, costly_clock, n, registry, with_specs, workflow
+
+TEXT = workflow(
+    "end", top=n("device_add", a=1.0), mid=n("add", a="@top"), kept=n("disk_cache", value="@mid"), end=n("add", a="@kept", b=5.0)
+)
+
+
+def entries(home: Path) -> list[Path]:
+    return sorted((home / "disk_cache" / "default").glob("*.msgpack"))
+
+
+def forget(home: Path) -> None:
+    """Leave only the disk_cache folder."""
+    for path in sorted((home / "memo").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+
+
+def test_a_hit_skips_everything_above_it(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab() as first:
+        assert first.run(TEXT).ran == ["top", "mid", "kept", "end"]
+    assert len(entries(home)) == 1
+    forget(home)
+    second = open_lab().run(TEXT)
+    assert second.ran == ["end"]
+    assert second.output == 6.0
+    assert second.states == {"top": "cached", "mid": "cached", "kept": "cached", "end": "done"}
+
+
+def test_the_plan_shows_it_as_cached(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab() as first:
+        assert set(first.states(TEXT).values()) == {"run"}
+        first.run(TEXT)
+    forget(home)
+    assert open_lab().states(TEXT) == {"top": "cached", "mid": "cached", "kept": "cached", "end": "run"}
+
+
+def test_a_hit_survives_changed_code_and_libraries_and_another_device(
+    open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_lab(clock=costly_clock(), device_class="cpu:a:1") as first:
+        first.run(TEXT)
+    versions = environment.library_versions() | {"torch": "99.0"}
+    monkeypatch.setattr(environment, "library_versions", lambda: versions)
+    second = open_lab(with_specs(registry, code="edited"), device_class="cuda:sm_90").run(TEXT)
+    assert second.ran == ["end"]  # its own code is new; nothing above ran
+    assert second.output == 6.0
+
+
+def test_a_declared_version_above_is_part_of_its_key(open_lab: Callable[..., Lab]) -> None:
+    with open_lab() as first:
+        first.run(TEXT)
+    assert "kept" in open_lab(with_specs(registry, version=2)).run(TEXT).ran
+
+
+def test_a_changed_literal_above_is_another_entry(lab: Lab, home: Path) -> None:
+    lab.run(TEXT)
+    other = TEXT.replace('"a": 1.0', '"a": 2.0')
+    assert lab.run(other).output == 7.0
+    assert len(entries(home)) == 2
+
+
+def test_what_follows_goes_by_content(lab: Lab) -> None:
+    lab.run(TEXT)
+    assert lab.run(TEXT).ran == []
+    elsewhere = workflow("end", v=n("add", a=0.25, b=0.75), kept=n("disk_cache", value="@v"), end=n("add", a="@kept", b=5.0))
+    outcome = lab.run(elsewhere)  # another way to the same value
+    assert outcome.ran == ["v", "kept"]
+    assert outcome.states["end"] == "cached"
+
+
+def test_it_works_behind_another_disk_cache(open_lab: Callable[..., Lab], home: Path) -> None:
+    text = workflow(
+        "end",
+        a=n("add", a=1.0),
+        one=n("disk_cache", value="@a"),
+        b=n("add", a="@one"),
+        two=n("disk_cache", value="@b"),
+        end=n("floor", a="@two"),
+    )
+    with open_lab() as first:
+        first.run(text)
+    forget(home)
+    assert open_lab().run(text).ran == ["end"]
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "swap"])
+def test_a_damaged_entry_is_computed_again_and_mended(open_lab: Callable[..., Lab], home: Path, damage: str) -> None:
+    with open_lab() as first:
+        first.run(TEXT)
+        first.run(TEXT.replace('"a": 1.0', '"a": 2.0'))
+    forget(home)
+    one, two = entries(home)
+    for path in (one, two):
+        path.chmod(0o600)
+    content = one.read_bytes()
+    if damage == "flip":
+        one.write_bytes(content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+    elif damage == "cut":
+        one.write_bytes(content[:-4])
+    elif damage == "empty":
+        one.write_bytes(b"")
+    else:
+        one.write_bytes(two.read_bytes())
+    if damage == "swap":
+        two.write_bytes(content)
+    with open_lab() as second:
+        outcomes = [second.run(TEXT), second.run(TEXT.replace('"a": 1.0', '"a": 2.0'))]
+    assert [outcome.output for outcome in outcomes] == [6.0, 7.0]
+    damaged = [outcome for outcome in outcomes if "top" in outcome.ran]
+    assert len(damaged) == (2 if damage == "swap" else 1)
+    assert any("damaged" in message for message in damaged[0].result.messages)
+    forget(home)
+    assert open_lab().run(TEXT).ran == ["end"]
+
+
+def test_a_mapped_disk_cache_keeps_one_entry_per_element(open_lab: Callable[..., Lab], home: Path) -> None:
+    text = workflow(
+        "sum", r=n("numbers", n=3), top=n("add", a="@r"), kept=n("disk_cache", value="@top"), sum=n("total", values="@kept")
+    )
+    with open_lab() as first:
+        assert first.run(text).output == 3.0
+    assert len(entries(home)) == 3
+    forget(home)
+    entries(home)[0].unlink()
+    outcome = open_lab().run(text)
+    assert outcome.output == 3.0
+    assert len([id for id in outcome.ran if id.startswith("top")]) == 1
+
+
+def test_a_random_seed_above_is_cached_by_what_was_drawn(lab: Lab, home: Path) -> None:
+    text = workflow("kept", d=n("draw", seed={"random": True}), kept=n("disk_cache", value="@d"))
+    assert lab.run(text, seeds={"d.seed": 7}).output == 7.0
+    assert lab.run(text, seeds={"d.seed": 8}).output == 8.0
+    assert lab.run(text, seeds={"d.seed": 7}).ran == []
+    assert len(entries(home)) == 2
+
+
+def test_a_folder_that_cannot_be_written_does_not_fail_the_run(lab: Lab, home: Path) -> None:
+    (home / "disk_cache").write_text("a file where the folder should be")
+    outcome = lab.run(TEXT)
+    assert outcome.state == "done"
+    assert outcome.output == 6.0
+    assert any("cannot be used for caching" in message for message in outcome.result.messages)

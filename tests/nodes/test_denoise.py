@@ -1,0 +1,171 @@
+"""What denoise fills in, refuses, reports and stops at."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import torch
+from PIL import Image as Pillow
+
+from graph.errors import Cancelled, Refused
+from graph.node import declaration_of
+from nodes.denoise import denoise, mag_cache
+from nodes.latents import check_size, empty_latents
+from nodes.sampling.options import StepCache
+from nodes.sampling.preview import projected
+from nodes.values import Latents, Posterior
+
+resolve = declaration_of(denoise).resolve
+
+
+def test_steps_and_guidance_come_from_the_model_if_not_set(tiny):
+    assert resolve({"denoiser": tiny.denoiser, "steps": None, "guidance": None}) == {"steps": 20, "guidance": 4.0}
+
+
+def test_what_is_not_known_yet_is_not_filled_in(tiny):
+    assert resolve({"denoiser": tiny.denoiser}) == {}
+    assert resolve({"denoiser": tiny.denoiser, "latents": Latents(64, 64)}) == {}
+
+
+def test_what_is_set_stays(tiny):
+    assert resolve({"denoiser": tiny.denoiser, "steps": 3, "guidance": 0.0}) == {}
+
+
+def test_nothing_is_filled_in_while_the_denoiser_is_not_known():
+    assert resolve({"steps": None}) == {}
+
+
+@pytest.mark.spec("C9")
+def test_a_cache_without_a_curve_is_off_in_the_plan(tiny):
+    filled = resolve({"denoiser": tiny.denoiser, "steps": 3, "guidance": 0.0, "step_cache": mag_cache()})
+    assert filled == {"step_cache": StepCache("off")}
+
+
+def test_strength_is_one_for_a_new_picture_and_the_familys_for_a_given_one(tiny):
+    posterior = Posterior(None, None, 0.0, 1.0)
+    asked = {"denoiser": tiny.denoiser, "strength": None}
+    assert resolve({**asked, "latents": Latents(64, 64)}) == {"strength": 1.0}
+    assert resolve({**asked, "latents": Latents(64, 64, "z-image", None, posterior)}) == {"strength": 0.6}
+    assert resolve({**asked, "latents": Latents(64, 64, "z-image", None, posterior), "strength": 0.3}) == {}
+
+
+@pytest.mark.spec("H1", "H2")
+@pytest.mark.parametrize(
+    ("width", "height", "message"),
+    [
+        (40, 64, "width is 40; z-image takes multiples of 16 from 16 to 1024. The nearest is 32"),
+        (64, 0, "height is 0; z-image takes multiples of 16 from 16 to 1024. The nearest is 16"),
+        (10**6, 64, "width is 1000000; .* The nearest is 1024"),
+        (64, 1040, "height is 1040; .* The nearest is 1024"),
+    ],
+)
+def test_a_size_out_of_bounds_is_refused_while_planning(tiny, width, height, message):
+    with pytest.raises(Refused, match=message) as refusal:
+        resolve({"denoiser": tiny.denoiser, "latents": empty_latents(width, height)})
+    assert refusal.value.port == "latents"
+
+
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize("side", [16, 1024])
+def test_sizes_at_the_bounds_are_taken(side):
+    check_size(side, side, "z-image", 1024, "latents")
+
+
+def test_guidance_without_a_negative_text_is_refused(tiny):
+    with pytest.raises(Refused, match=r"guidance is 4.0, but nothing is linked to negative; link encode_text of an empty prompt"):
+        resolve({"denoiser": tiny.denoiser, "negative": None, "guidance": None})
+    assert resolve({"denoiser": tiny.denoiser, "negative": None, "guidance": 0.0}) == {}
+    assert resolve({"denoiser": tiny.denoiser, "guidance": None}) == {"guidance": 4.0}
+
+
+def test_strength_without_a_picture_is_refused(tiny):
+    with pytest.raises(
+        Refused, match=r"strength is 0.5, but the latents are empty: there is no picture to keep. Link encode_image"
+    ):
+        resolve({"denoiser": tiny.denoiser, "latents": Latents(64, 64), "strength": 0.5})
+
+
+@pytest.mark.parametrize("port", ["scheduler", "positive", "negative", "latents"])
+def test_parts_of_another_family_are_refused(tiny, port):
+    class Other:
+        family = "flux"
+
+    with pytest.raises(Refused, match=f"the denoiser belongs to z-image, {port} to flux; use parts of one model"):
+        resolve({"denoiser": tiny.denoiser, port: Other()})
+
+
+@pytest.fixture
+def render(tiny, embed, call):
+    positive = embed(tiny, "a red circle")
+
+    def render(ctx, **options):
+        asked = {"steps": 4, "guidance": 0.0, "seed": 1, "latents": empty_latents(80, 64)} | options
+        return call(ctx, denoise, tiny.denoiser, tiny.scheduler, positive, **asked)
+
+    return render
+
+
+def test_strength_that_leaves_no_step_is_an_error(render, recording):
+    start = render(recording()).latents
+    with pytest.raises(ValueError, match=r"strength 0.0 of 4 steps leaves no step to run; raise strength or steps"):
+        render(recording(), latents=start, strength=0.0)
+
+
+def test_finished_latents_can_be_denoised_again(render, recording):
+    start = render(recording()).latents
+    again = render(recording(), latents=start, strength=0.5, steps=4)
+    assert again.steps_computed == 2
+    assert again.latents.samples.torch().shape == start.samples.torch().shape
+    assert not torch.equal(again.latents.samples.torch(), start.samples.torch())
+
+
+@pytest.mark.spec("I12")
+def test_the_seed_decides_the_picture(render, recording):
+    one, same, other = (render(recording(), seed=seed).latents.samples.torch() for seed in (2**53 - 1, 2**53 - 1, 0))
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+
+
+def test_every_step_is_told(render, recording):
+    ctx = recording()
+    render(ctx)
+    assert ctx.steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert ctx.notes == []
+
+
+def test_cancelling_stops_at_the_step(render, recording):
+    ctx = recording(cancel_at=2)
+    with pytest.raises(Cancelled):
+        render(ctx)
+    assert ctx.steps == [(1, 4), (2, 4)]
+
+
+def test_a_preview_is_a_small_webp_of_what_is_expected(render, recording):
+    ctx = recording()
+    finished = render(ctx).latents.samples.torch()
+    pictures = [Pillow.open(io.BytesIO(preview())) for preview in ctx.previews]
+    assert {(picture.format, picture.size) for picture in pictures} == {("WEBP", (80, 64))}
+    # After the last step the expected picture is the finished one.
+    last = pictures[-1].resize((10, 8), Pillow.Resampling.BOX)
+    found = torch.tensor(list(last.convert("RGB").tobytes())).reshape(8, 10, 3) / 255
+    assert (found - projected(finished)).abs().mean() < 0.1
+
+
+def test_a_large_preview_is_at_most_512_pixels():
+    from nodes.sampling.preview import encoded_preview
+
+    noise = torch.randn(1, 16, 256, 128)
+    assert Pillow.open(io.BytesIO(encoded_preview(noise, noise, torch.tensor(0.5)))).size == (256, 512)
+
+
+def test_the_inputs_are_not_written_to(tiny, embed):
+    positive, negative = embed(tiny, "a"), embed(tiny, "")
+    before = positive.version, negative.version
+    denoise(tiny.denoiser, tiny.scheduler, positive, empty_latents(64, 64), negative=negative, steps=2, guidance=2.0)
+    assert (positive.version, negative.version) == before
+
+
+def test_no_gradients_are_kept(tiny, embed):
+    sampled = denoise(tiny.denoiser, tiny.scheduler, embed(tiny, "a"), empty_latents(64, 64), steps=1, guidance=0.0)
+    assert sampled.latents.samples.torch().grad_fn is None

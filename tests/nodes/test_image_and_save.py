@@ -1,0 +1,274 @@
+"""Pictures in, pictures out: guards on what is opened, sizes, and everything needed to make a saved picture again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import struct
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from nodes.image import from_picture, image_grid, load_image, resize_image, snapped, to_pictures
+from nodes.save import parameters_line, read_png, save_image, settings_of
+from nodes.tensors import WireTensor
+from nodes.values import Image
+
+
+def picture(width=20, height=10, seed=0):
+    return Pillow.fromarray(np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8))
+
+
+def encoded(image, format="PNG", **options):
+    buffer = io.BytesIO()
+    image.save(buffer, format, **options)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def upload(recording):
+    """Put bytes where uploads lie; gives the context and the file literal."""
+
+    def upload(data, name="picture.png"):
+        ctx, digest = recording(), hashlib.sha256(data).hexdigest()
+        (ctx.home / "files").mkdir(parents=True, exist_ok=True)
+        (ctx.home / "files" / digest).write_bytes(data)
+        return ctx, {"file": name, "sha256": digest}
+
+    return upload
+
+
+def test_a_picture_is_opened_by_its_content(upload, call):
+    original = picture()
+    ctx, file = upload(encoded(original))
+    image = call(ctx, load_image, file)
+    assert image.pixels.shape == (1, 3, 10, 20)
+    assert to_pictures(image)[0].tobytes() == original.tobytes()
+
+
+def test_a_picture_is_turned_as_its_camera_says(upload, call):
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    ctx, file = upload(encoded(picture(20, 10), "JPEG", exif=exif))
+    assert call(ctx, load_image, file).pixels.shape == (1, 3, 20, 10)
+
+
+def huge_png(width, height):
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b"")]
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+@pytest.mark.spec("H5")
+@pytest.mark.parametrize(("width", "height"), [(4097, 10), (10, 4097), (60000, 60000)])
+def test_a_header_that_claims_too_much_costs_no_memory(upload, call, width, height):
+    ctx, file = upload(huge_png(width, height))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"picture.png is"):
+            call(ctx, load_image, file)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.spec("H5")
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"%PDF-1.4", "picture.png is no picture that can be read"),
+        (encoded(picture(64, 64))[:-2000], "picture.png is damaged"),
+        (b"GIF89a" + bytes(20), "picture.png is no picture that can be read"),
+    ],
+)
+def test_what_is_no_whole_picture_is_an_error(upload, call, data, message):
+    ctx, file = upload(data)
+    with pytest.raises(ValueError, match=message):
+        call(ctx, load_image, file)
+
+
+@pytest.mark.parametrize("digest", ["../../etc/passwd", "A" * 64, "", "0" * 63])
+def test_a_file_is_named_by_its_hash_only(recording, call, digest):
+    with pytest.raises(ValueError, match="is no SHA-256"):
+        call(recording(), load_image, {"file": "x.png", "sha256": digest})
+
+
+def test_a_file_that_is_not_here_is_named(recording, call):
+    with pytest.raises(ValueError, match=r"the file x.png \(sha256 000000000000...\) is not here; upload it again"):
+        call(recording(), load_image, {"file": "x.png", "sha256": "0" * 64})
+
+
+@pytest.mark.spec("H4")
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ((1000, 500), (1008, 496)),
+        ((4096, 1024), (2048, 512)),
+        ((3000, 2000), (2048, 1360)),
+        ((16, 16), (16, 16)),
+        ((1, 1), (16, 16)),
+        ((2048, 8), (2048, 16)),
+        ((24, 40), (32, 48)),
+        ((23, 25), (16, 32)),
+    ],
+)
+def test_sizes_snap_as_the_rule_says(given, taken):
+    assert snapped(*given) == taken
+
+
+@pytest.mark.spec("H4")
+def test_resizing_gives_sides_that_models_take():
+    image = from_picture(picture(100, 50))
+    assert resize_image(image).pixels.shape == (1, 3, 48, 96)
+    assert resize_image(image, width=64).pixels.shape == (1, 3, 32, 64)
+    assert resize_image(image, height=100).pixels.shape == (1, 3, 96, 208)
+    assert resize_image(image, width=64, height=64).pixels.shape == (1, 3, 64, 64)
+    fits = from_picture(picture(32, 16))
+    assert resize_image(fits) is fits
+
+
+def test_a_grid_lays_pictures_out_row_by_row():
+    colours = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (9, 9, 9), (200, 200, 0)]
+    images = [from_picture(Pillow.new("RGB", (16, 16), colour)) for colour in colours]
+    (sheet,) = to_pictures(image_grid(images, columns=2))
+    assert sheet.size == (36, 56)
+    assert [sheet.getpixel((20 * (i % 2) + 8, 20 * (i // 2) + 8)) for i in range(5)] == colours
+    (labelled,) = to_pictures(image_grid(images, columns=2, column_labels="one\ntwo", row_labels="a\nb\nc"))
+    assert labelled.width > sheet.width
+    assert labelled.height == sheet.height + 24
+    assert np.asarray(labelled)[:20].min() < 100  # there is something written
+
+
+def test_an_empty_grid_is_an_error():
+    with pytest.raises(ValueError, match="images is an empty list; link at least one picture to image_grid"):
+        image_grid([])
+
+
+WORKFLOW = {
+    "nodes": {
+        "model": {"type": "load_pipeline", "inputs": {"model": "mini"}},
+        "tokens": {"type": "tokenize", "inputs": {"tokenizer": {"link": "model.tokenizer"}, "prompt": "a red circle"}},
+        "yes": {"type": "encode_text", "inputs": {"tokens": {"link": "tokens.tokens"}}},
+        "none": {"type": "tokenize", "inputs": {"prompt": "blurry"}},
+        "no": {"type": "encode_text", "inputs": {"tokens": {"link": "none.tokens"}}},
+        "sample": {"type": "denoise", "inputs": {"positive": {"link": "yes.embedding"}, "negative": {"link": "no.embedding"}}},
+        "decode": {"type": "decode", "inputs": {"latents": {"link": "sample.latents"}}},
+        "save": {"type": "save_image", "inputs": {"image": {"link": "decode.image"}}},
+    }
+}
+RESOLVED = {
+    "workflow": WORKFLOW,
+    "created_at": "2026-01-02T03:04:05+00:00",
+    "seeds": {},
+    "nodes": {
+        "tokens": {"type": "tokenize", "inputs": {"prompt": "a red circle"}},
+        "none": {"type": "tokenize", "inputs": {"prompt": "blurry"}},
+        "yes": {"type": "encode_text", "inputs": {}},
+        "no": {"type": "encode_text", "inputs": {}},
+        "sample": {"type": "denoise", "inputs": {"steps": 9, "guidance": 2.0, "seed": 2**53 - 1, "strength": 1.0}},
+        "decode": {"type": "decode", "inputs": {}},
+        "save": {"type": "save_image", "inputs": {"name": "image"}},
+    },
+}
+
+
+@pytest.fixture
+def saving(recording):
+    """A context inside a run with this record."""
+
+    def saving(resolved=RESOLVED):
+        ctx = recording()
+        type(ctx).resolved = property(lambda self: resolved)
+        ctx.node_id = "save"
+        return ctx
+
+    yield saving
+    del type(recording()).resolved
+
+
+@pytest.mark.spec("J3", "I12")
+def test_a_saved_picture_tells_how_it_was_made(saving, call):
+    ctx = saving()
+    original = picture()
+    name = call(ctx, save_image, from_picture(original))
+    data = (ctx.output_folder / name).read_bytes()
+    assert Pillow.open(io.BytesIO(data)).convert("RGB").tobytes() == original.tobytes()
+    found = read_png(data)
+    assert found["workflow"] == WORKFLOW
+    assert found["run"] == {key: value for key, value in RESOLVED.items() if key != "workflow"}
+    assert found["settings"] == {
+        "prompt": "a red circle", "negative_prompt": "blurry", "width": 20, "height": 10, "steps": 9, "guidance": 2.0,
+        "seed": 2**53 - 1, "strength": 1.0, "model": "mini", "created_at": "2026-01-02T03:04:05+00:00",
+    }  # fmt: skip
+    line = Pillow.open(io.BytesIO(data)).text["parameters"]
+    assert line == (
+        "a red circle\nNegative prompt: blurry\n"
+        "Steps: 9, CFG scale: 2.0, Seed: 9007199254740991, Denoising strength: 1.0, Model: mini, Size: 20x10"
+    )
+    sidecar = json.loads((ctx.output_folder / name).with_suffix(".json").read_text())
+    assert (sidecar["file"], sidecar["settings"], sidecar["run"]) == (name, found["settings"], RESOLVED)
+
+
+@pytest.mark.spec("J3")
+def test_what_several_nodes_say_is_null():
+    two = RESOLVED | {"nodes": RESOLVED["nodes"] | {"other": RESOLVED["nodes"]["sample"]}}
+    assert [settings_of(two, "save")[key] for key in ("prompt", "steps", "guidance", "seed")] == [None] * 4
+    assert settings_of({}, "save")["prompt"] is None
+
+
+def test_a_mapped_element_tells_its_own_prompt():
+    nodes = {
+        f"{id}[{element}]": entry if id != "tokens" else {"type": "tokenize", "inputs": {"prompt": f"prompt {element}"}}
+        for id, entry in RESOLVED["nodes"].items()
+        for element in (1,)
+    }
+    assert settings_of(RESOLVED | {"nodes": nodes}, "save")["prompt"] == "prompt 1"
+
+
+def test_a_recorded_link_is_believed_before_the_workflow():
+    nodes = {id: dict(entry) for id, entry in RESOLVED["nodes"].items()}
+    nodes["sample"]["links"] = {"positive": "inner/yes", "negative": "no"}
+    nodes["inner/yes"] = {"type": "encode_text", "inputs": {}, "links": {"tokens": "none"}}
+    assert settings_of(RESOLVED | {"nodes": nodes}, "save")["prompt"] == "blurry"
+
+
+def test_the_parameters_line_leaves_out_what_is_not_known():
+    assert parameters_line({"prompt": None, "width": 1, "height": 2}) == "\nSize: 1x2"
+
+
+@pytest.mark.spec("J9")
+def test_saving_twice_gives_two_files_of_equal_pixels(recording, call):
+    ctx, image = recording(), from_picture(picture())
+    one, two = (call(ctx, save_image, image, "../My picture") for _ in range(2))
+    assert one != two
+    assert all(re.fullmatch(r"My_picture-\d{8}-\d{6}-[0-9a-f]{12}\.png", name) for name in (one, two))
+    first, second = (Pillow.open(ctx.output_folder / name).tobytes() for name in (one, two))
+    assert first == second
+    assert len(list(ctx.output_folder.iterdir())) == 4
+
+
+def test_a_batch_is_saved_picture_by_picture(recording, call):
+    ctx = recording()
+    both = Image(WireTensor.of_numpy(np.concatenate([from_picture(picture(seed=seed)).pixels.numpy() for seed in (1, 2)])))
+    call(ctx, save_image, both)
+    found = {Pillow.open(path).tobytes() for path in ctx.output_folder.glob("*.png")}
+    assert found == {picture(seed=1).tobytes(), picture(seed=2).tobytes()}
+
+
+def test_eight_bits_survive_the_way_in_and_out():
+    levels = Pillow.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16, 1).repeat(3, axis=2))
+    assert to_pictures(from_picture(levels))[0].tobytes() == levels.tobytes()
+
+
+def test_a_png_of_someone_else_has_no_settings():
+    assert read_png(encoded(picture())) == {"settings": {}, "run": {}, "workflow": {}}
+    with pytest.raises(ValueError, match="this is no readable PNG"):
+        read_png(b"no")

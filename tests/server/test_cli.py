@@ -1,0 +1,314 @@
+"""The commands: exit codes, what goes to stdout and what to stderr, and that refusals write nothing."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from server.cli import app
+from tests.server.conftest import SUM, Command, tree
+
+ROOT = Path(__file__).parents[2]
+
+
+def edited(**nodes: dict) -> dict:
+    document = copy.deepcopy(SUM)
+    for name, changes in nodes.items():
+        document["nodes"].setdefault(name, {"type": "number", "inputs": {}}).update(changes)
+    return document
+
+
+# run
+
+
+def test_one_output_is_printed_alone_on_stdout(latentgraph: Command, sum_file: Path) -> None:
+    outcome = latentgraph("run", sum_file)
+    assert (outcome.code, outcome.out) == (0, "7.0\n")
+    assert re.search(r"^sum +done .*\n2 nodes: 2 done; ", outcome.err, re.M)
+
+
+def test_several_outputs_are_printed_a_line_each(latentgraph: Command, write_workflow) -> None:
+    document = copy.deepcopy(SUM)
+    document["outputs"]["first"] = {"from": "first.value"}
+    assert latentgraph("run", write_workflow(document)).out == "sum: 7.0\nfirst: 3.0\n"
+
+
+def test_set_changes_named_inputs(latentgraph: Command, sum_file: Path) -> None:
+    assert latentgraph("run", sum_file, "--set", "first=10", "--set", "operation=multiply").out == "40.0\n"
+
+
+def test_json_is_one_document_with_outputs_states_times_and_keys(latentgraph: Command, sum_file: Path) -> None:
+    found = latentgraph("run", sum_file, "--json").json
+    assert sorted(found) == ["absent", "messages", "nodes", "outputs", "seconds", "seeds", "state", "workflow"]
+    assert (found["state"], found["outputs"], found["workflow"]) == ("done", {"sum": 7.0}, str(sum_file))
+    light, ran = found["nodes"]
+    assert (light["id"], light["type"], light["note"]) == ("first", "number", "light")
+    assert (ran["id"], ran["type"], ran["state"], ran["error"]) == ("sum", "math", "done", "")
+    assert re.fullmatch(r"[0-9a-f]{64}", ran["key"])
+    assert ran["seconds"] > 0
+
+
+def test_a_failing_node_gives_1_and_says_what_it_was_given(latentgraph: Command, write_workflow) -> None:
+    outcome = latentgraph("run", write_workflow(edited(sum={"inputs": {"operation": "divide", "a": 1, "b": 0}})))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "divide of 1 by b = 0 has no result; set b to another number" in outcome.err
+    assert re.search(r"^sum +failed", outcome.err, re.M)
+
+
+def test_what_needs_a_failed_node_is_skipped_and_the_rest_finishes(latentgraph: Command, write_workflow) -> None:
+    document = edited(
+        sum={"inputs": {"operation": "divide", "a": 1, "b": 0}},
+        after={"type": "math", "inputs": {"a": {"link": "sum.value"}, "b": 1}},
+        other={"type": "math", "inputs": {"a": 1, "b": 1}},
+    )
+    document["outputs"] |= {"after": {"from": "after.value"}, "other": {"from": "other.value"}}
+    outcome = latentgraph("run", write_workflow(document), "--json")
+    states = {node["id"]: node["state"] for node in outcome.json["nodes"]}
+    assert (outcome.code, states) == (1, {"first": "done", "sum": "failed", "after": "skipped", "other": "done"})
+    assert outcome.json["outputs"] == {"other": 2.0}
+
+
+def test_an_output_of_something_muted_is_told_absent(latentgraph: Command, write_workflow) -> None:
+    document = copy.deepcopy(SUM)
+    document["nodes"]["sum"]["state"] = "muted"
+    document["outputs"]["first"] = {"from": "first.value"}
+    outcome = latentgraph("run", write_workflow(document))
+    assert outcome.out == "first: 3.0\n"
+    assert re.search(r"^output sum is absent: ", outcome.err, re.M)
+
+
+def test_random_seeds_are_drawn_and_told(latentgraph: Command, write_workflow) -> None:
+    document = edited(first={"type": "seed", "inputs": {"value": {"random": True}}}, sum={"inputs": {"a": 1, "b": 2}})
+    document["inputs"] = {}
+    document["outputs"] = {"seed": {"from": "first.value"}}
+    found = latentgraph("run", write_workflow(document), "--json").json
+    assert found["outputs"]["seed"] == found["seeds"]["first.value"]
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("{", "workflow.json: "),
+        ({**SUM, "version": "2.0"}, "The workflow has version 2.0; this program reads up to 1.x. Update Latentgraph"),
+        (edited(sum={"type": "maths"}), 'Did you mean "math"?'),
+        (edited(sum={"inputs": {"operation": "ad"}}), 'sum.operation got "ad"; it takes one of "add", '),
+        (edited(sum={"inputs": {"a": "x"}}), 'sum.a got "x"; it takes a number'),
+        (edited(sum={"inputs": {"c": 1}}), 'sum (math) has no input "c"'),
+        (edited(sum={"inputs": {"a": {"link": "sum.value"}}}), "These nodes wait for each other: sum -> sum."),
+        (edited(sum={"inputs": {"a": {"link": "frst.value"}}}), 'Did you mean "first"?'),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "validate", "plan"])
+def test_an_invalid_workflow_is_refused_with_2_and_nothing_is_written(
+    latentgraph: Command, home: Path, write_workflow, command: str, document: object, message: str
+) -> None:
+    path = write_workflow(document)
+    before = tree(home)
+    outcome = latentgraph(command, path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert all(line.startswith(f"{path}: ") for line in outcome.err.splitlines())
+    assert (tree(home), list(Path.cwd().iterdir())) == (before, [])
+
+
+def test_every_problem_is_told_and_json_has_them_too(latentgraph: Command, write_workflow) -> None:
+    path = write_workflow(edited(sum={"inputs": {"a": "x", "b": "y", "c": 1}}))
+    outcome = latentgraph("validate", path, "--json")
+    assert outcome.code == 2
+    assert outcome.json["state"] == "invalid"
+    assert [problem["message"] for problem in outcome.json["problems"]] == outcome.err.splitlines()
+    assert {(problem["node"], problem["port"], problem["file"]) for problem in outcome.json["problems"]} == {
+        ("sum", port, str(path)) for port in "abc"
+    }
+
+
+def test_a_wrong_set_is_refused_with_2(latentgraph: Command, sum_file: Path) -> None:
+    outcome = latentgraph("run", sum_file, "--set", "first=many", "--set", "secnd=1")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines() == [
+        '--set first: "many" is no number; write one like 3.5.',
+        '--set secnd: the workflow has no named input "secnd". Did you mean "second"?',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "missing.json"), "missing.json cannot be read (No such file or directory); give the path of a workflow file."),
+        (
+            ("run", "FILE", "--devices", "gpu"),
+            '--devices got "gpu"; a device is cpu, cpu:0, cuda:0 or mps. Separate several by commas.',
+        ),
+        (("why", "FILE", "smu"), 'there is no node "smu". Did you mean "sum"?'),
+        (("nodes", "maths"), 'There is no node type "maths". Did you mean "math"?'),
+        (("bench", "nothing"), "benchmark"),
+        (("reproduce", "missing.png"), "missing.png cannot be read (No such file or directory); give the path of a PNG"),
+        (("frobnicate",), "No such command"),
+        (("run",), "Missing argument"),
+    ],
+)
+def test_wrong_usage_gives_2_and_says_what_to_do(
+    latentgraph: Command, sum_file: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    outcome = latentgraph(*(sum_file if argument == "FILE" else argument for argument in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+def test_a_missing_file_of_the_user_is_refused_and_one_beside_the_workflow_is_taken(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path
+) -> None:
+    content = b"not really a picture"
+    digest = hashlib.sha256(content).hexdigest()
+    document = {
+        "format": "latentgraph/workflow",
+        "version": "1.0",
+        "nodes": {"picture": {"type": "load_image", "inputs": {"file": {"file": "in.png", "sha256": digest}}}},
+        "outputs": {"picture": {"from": "picture.image"}},
+    }
+    path = write_workflow(document)
+    refused = latentgraph("run", path)
+    assert refused.code == 2
+    assert f"{path}: picture.file needs 'in.png' (sha256 {digest[:12]}...)" in refused.err
+    (tmp_path / "in.png").write_bytes(b"another picture")
+    assert latentgraph("validate", path).code == 2
+    (tmp_path / "in.png").write_bytes(content)
+    assert latentgraph("validate", path).code == 0
+    assert not (home / "files").exists()
+    latentgraph("plan", path)
+    assert (home / "files" / digest).read_bytes() == content
+
+
+# plan, why
+
+
+def test_plan_tells_what_would_run_and_runs_nothing(latentgraph: Command, sum_file: Path) -> None:
+    outcome = latentgraph("plan", sum_file)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert re.search(r"^first +number +light ", outcome.out, re.M)
+    assert re.search(r"^sum +math +run +host .* not remembered$", outcome.out, re.M)
+    assert outcome.out.splitlines()[-1] == "1 of 2 nodes run; time unknown before the first run"
+    found = latentgraph("plan", sum_file, "--json").json
+    assert [(node["id"], node["state"]) for node in found["nodes"]] == [("first", "light"), ("sum", "run")]
+
+
+def test_why_tells_the_reason_of_a_node(latentgraph: Command, sum_file: Path) -> None:
+    assert latentgraph("why", sum_file, "first").out == "first is light: it is evaluated while planning, each time.\n"
+    found = latentgraph("why", sum_file, "sum", "--json").json
+    assert (found["node"], found["reasons"][0]["node"]) == ("sum", "sum")
+
+
+# nodes, models, doctor, cache
+
+
+def test_nodes_lists_types_and_shows_one(latentgraph: Command) -> None:
+    listed = latentgraph("nodes").out
+    assert re.search(r"^math +Math +text, float, float -> float$", listed, re.M)
+    shown = latentgraph("nodes", "denoise").out
+    assert re.search(r"^  steps +int +optional +1 to 200\. As the model's makers advise if not set$", shown, re.M)
+    assert latentgraph("nodes", "math", "--json").json["id"] == "math"
+    assert {spec["id"] for spec in latentgraph("nodes", "--json").json} >= {"number", "text", "math", "denoise", "save_image"}
+
+
+def test_models_lists_names_and_folders(latentgraph: Command, home: Path) -> None:
+    folder = home / "models" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "model_index.json").write_text("{}")
+    assert {"name": "mine", "folder": str(folder)} in latentgraph("models", "--json").json
+    assert re.search(rf"^mine +{re.escape(str(folder))}$", latentgraph("models").out, re.M)
+
+
+@pytest.mark.slow
+def test_doctor_finds_everything_in_place(latentgraph: Command) -> None:
+    outcome = latentgraph("doctor", "--json")
+    states = {finding["subject"]: finding["state"] for finding in outcome.json}
+    assert outcome.code == 0, outcome.json
+    assert {states[name] for name in ("python", "torch", "import names", "data folder", "node types", "devices")} == {"ok"}
+
+
+def test_doctor_tells_a_data_folder_that_cannot_be_written(latentgraph: Command, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("server.doctor._devices", lambda workspace: iter(()))
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    outcome = latentgraph("doctor", "--home", blocked / "home")
+    assert outcome.code == 1
+    assert re.search(r"^wrong +data folder .* cannot be written \(Not a directory\); set LATENTGRAPH_HOME", outcome.out, re.M)
+
+
+def test_cache_stats_verify_and_clear(latentgraph: Command, sum_file: Path, home: Path) -> None:
+    assert latentgraph("cache", "stats", "--json").json["memo"]["objects"] == 0
+    kept = home / "memo" / "objects" / "ab"
+    kept.mkdir(parents=True, exist_ok=True)
+    (kept / ("ab" * 32 + ".msgpack")).write_bytes(b"torn")
+    damaged = latentgraph("cache", "verify")
+    assert damaged.code == 1
+    assert "1 damaged" in damaged.out
+    assert damaged.err.startswith("memo abababababab: ")
+    assert latentgraph("cache", "verify", "--json").json["damaged"] == []
+    assert latentgraph("cache", "clear", "--json").json["freed_bytes"] > 0
+
+
+def test_cache_clear_leaves_disk_cache_entries_unless_asked(latentgraph: Command, home: Path) -> None:
+    entry = home / "disk_cache" / "default" / ("cd" * 32 + ".msgpack")
+    entry.parent.mkdir(parents=True)
+    entry.write_bytes(b"kept for months")
+    latentgraph("cache", "clear")
+    assert entry.exists()
+    latentgraph("cache", "clear", "--disk-cache")
+    assert not entry.exists()
+
+
+# start-up
+
+
+def imported_by(*arguments: str, home: Path) -> set[str]:
+    program = (
+        "import sys\nfrom server.cli import main\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    environment = {**os.environ, "LATENTGRAPH_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment, check=True
+    )
+    return {name.partition(".")[0] for name in done.stderr.split("\n")} | set(done.stderr.split("\n"))
+
+
+HEAVY = {"torch", "diffusers", "transformers", "tokenizers", "safetensors", "numpy", "networkx", "diskcache", "asyncio", "rich"}
+
+
+def test_help_imports_typer_and_little_else(home: Path) -> None:
+    found = imported_by("--help", home=home)
+    assert found & (HEAVY | {"graph.engine", "graph.registry", "pydantic", "nodes"}) == set()
+
+
+@pytest.mark.parametrize("command", ["validate", "nodes"])
+def test_validate_and_nodes_import_no_engine_and_nothing_heavy(home: Path, sum_file: Path, command: str) -> None:
+    found = imported_by(command, *([str(sum_file)] if command == "validate" else []), home=home)
+    assert found & (HEAVY | {"graph.engine", "nodes.denoise", "sqlite3"}) == set()
+
+
+def test_planning_the_default_workflow_imports_no_torch(home: Path, sum_file: Path) -> None:
+    assert imported_by("plan", str(sum_file), home=home) & {"torch", "diffusers", "transformers", "networkx"} == set()
+
+
+def test_every_command_has_help_of_one_line() -> None:
+    for command in app.registered_commands:
+        assert command.callback is not None
+        assert len((command.callback.__doc__ or "").splitlines()) == 1
+
+
+def test_json_of_an_error_of_ours_says_so(latentgraph: Command) -> None:
+    outcome = latentgraph("nodes", "maths", "--json")
+    assert json.loads(outcome.out) == {"state": "failed", "error": outcome.err.strip()}

@@ -1,0 +1,192 @@
+"""The commands on a diffusion model of a few kilobytes: remembered runs, reproduce, cancel."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from nodes.save import read_png
+from server.reproduce import compare
+from tests.server.conftest import Command, tree
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = json.loads((ROOT / "workflows" / "mini_text_to_image.json").read_text())
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.nodes.conftest import make_pipeline
+
+    root = tmp_path_factory.mktemp("models")
+    make_pipeline().save_pretrained(root / "tiny")
+    return root
+
+
+@pytest.fixture
+def workflow(models: Path, write_workflow: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The default workflow on the tiny model, three steps."""
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    document = json.loads(json.dumps(WORKFLOW))
+    document["nodes"]["model"]["inputs"]["model"] = "tiny"
+    document["nodes"]["denoise"]["inputs"] |= {"steps": 3, "guidance": 2.0}
+    return write_workflow(document)
+
+
+def states(found: dict) -> dict[str, str]:
+    return {node["id"]: node["state"] for node in found["nodes"] if node["note"] != "light"}
+
+
+@pytest.mark.spec("J9")
+def test_the_second_run_is_remembered_but_for_the_save(latentgraph: Command, workflow: Path) -> None:
+    first = latentgraph("run", workflow, "--json").json
+    assert set(states(first).values()) == {"done"}
+    second = latentgraph("run", workflow, "--json").json
+    assert {id for id, state in states(second).items() if state != "cached"} == {"save"}
+    pictures = [Path(found["outputs"]["image"]) for found in (first, second)]
+    assert pictures[0] != pictures[1]
+    assert compare(pictures[0].read_bytes(), pictures[1].read_bytes()).is_none
+
+
+def test_changing_the_seed_reruns_denoise_decode_and_save(latentgraph: Command, workflow: Path) -> None:
+    latentgraph("run", workflow)
+    found = latentgraph("run", workflow, "--set", "seed=8", "--json").json
+    assert {id for id, state in states(found).items() if state != "cached"} == {"denoise", "decode", "save"}
+
+
+@pytest.mark.spec("I12", "J3")
+def test_reproduce_says_identical_and_of_an_edited_picture_what_differs(latentgraph: Command, workflow: Path, home: Path) -> None:
+    picture = Path(latentgraph("run", workflow, "--set", "seed=random").out.strip())
+    before = tree(home / "memo" / "objects")
+    again = latentgraph("reproduce", picture)
+    assert (again.code, again.out) == (0, f"{picture}: identical, all 4096 pixels\n")
+    assert tree(home / "memo" / "objects") == before
+    edited = edit(picture)
+    outcome = latentgraph("reproduce", edited)
+    assert (outcome.code, outcome.out) == (1, f"{edited}: different, 1 of 4096 pixels, at most by 9 of 255\n")
+    found = latentgraph("reproduce", edited, "--json").json
+    assert (found["state"], found["different_pixels"], found["largest"], found["changed"]) == ("different", 1, 9, [])
+
+
+def edit(picture: Path) -> Path:
+    """One pixel changed, everything that the file carries kept."""
+    from nodes.save import png_bytes
+
+    carried = read_png(picture.read_bytes())
+    pixels = np.asarray(Image.open(picture).convert("RGB")).copy()
+    pixels[3, 5, 1] = pixels[3, 5, 1] - 9 if pixels[3, 5, 1] > 100 else pixels[3, 5, 1] + 9
+    path = picture.with_name("edited.png")
+    resolved = {**carried["run"], "workflow": carried["workflow"]}
+    path.write_bytes(png_bytes(Image.fromarray(pixels), carried["settings"], resolved))
+    return path
+
+
+def test_reproduce_refuses_a_picture_that_carries_nothing(latentgraph: Command, tmp_path: Path) -> None:
+    path = tmp_path / "plain.png"
+    Image.new("RGB", (4, 4)).save(path)
+    outcome = latentgraph("reproduce", path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"{path} carries no workflow; give a PNG as Latentgraph saved it")
+    path.write_bytes(b"no picture")
+    assert latentgraph("reproduce", path).code == 2
+
+
+def test_reproduce_tells_which_versions_differ(latentgraph: Command, workflow: Path) -> None:
+    from nodes.save import png_bytes
+
+    picture = Path(latentgraph("run", workflow).out.strip())
+    carried = read_png(picture.read_bytes())
+    run = {**carried["run"], "workflow": carried["workflow"]}
+    run["versions"] = {**run["versions"], "diffusers": "0.1"}
+    picture.write_bytes(png_bytes(Image.open(io.BytesIO(picture.read_bytes())), carried["settings"], run))
+    outcome = latentgraph("reproduce", picture)
+    assert outcome.code == 0
+    assert any(line.startswith("diffusers: 0.1 then, ") for line in outcome.err.splitlines())
+
+
+def test_compare_tells_pictures_of_different_sizes() -> None:
+    def png(width: int) -> bytes:
+        buffer = io.BytesIO()
+        Image.new("RGB", (width, 2)).save(buffer, "PNG")
+        return buffer.getvalue()
+
+    difference = compare(png(2), png(3))
+    assert (difference.is_none, difference.sizes) == (False, ((2, 2), (3, 2)))
+
+
+def test_a_signal_while_denoising_gives_130_and_leaves_no_file(workflow: Path, models: Path, home: Path, tmp_path: Path) -> None:
+    """The run tells its progress line by line without a terminal, so the test knows when it denoises."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LATENTGRAPH_HOME": str(home), "LATENTGRAPH_MODELS": str(models)}
+    program = "import server.display as d; d.PLAIN_INTERVAL_S = 0.0\nfrom server.cli import main; main()"
+    command = [sys.executable, "-c", program, "run", str(workflow), "--set", "steps=200", "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "denoise" in line and "/200" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert json.loads(out)["state"] == "cancelled"
+    assert states(json.loads(out))["denoise"] == "cancelled"
+    assert not (tmp_path / "outputs").exists()
+    assert [name for name in tree(home) if "tmp" in name or name.startswith(("spool", "previews"))] == []
+
+
+def on_tiny(name: str, write_workflow: Callable[..., Path], folder: Path) -> Path:
+    """A workflow of the repository on the tiny model, what lies beside it included."""
+    for picture in (ROOT / "workflows").glob("*.png"):
+        (folder / picture.name).write_bytes(picture.read_bytes())
+    document = json.loads((ROOT / "workflows" / f"{name}.json").read_text())
+    document["nodes"]["model"]["inputs"]["model"] = "tiny"
+    return write_workflow(document, f"{name}.json")
+
+
+def runs_of(found: dict, type: str) -> int:
+    return sum(node["type"] == type and node["state"] == "done" for node in found["nodes"])
+
+
+def test_the_picture_beside_a_workflow_is_changed(
+    latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    path = on_tiny("mini_image_to_image", write_workflow, tmp_path)
+    found = latentgraph("run", path, "--set", "steps=4", "--set", "strength=0.5", "--json").json
+    assert found["state"] == "done", found
+    assert Image.open(found["outputs"]["image"]).size == (64, 64)
+    again = latentgraph(
+        "run", path, "--set", "steps=4", "--set", "strength=0.5", "--set", f"image={tmp_path / 'mini_input.png'}", "--json"
+    )
+    assert states(again.json)["denoise"] == "cached"
+
+
+def test_the_grid_draws_every_cell_and_encodes_each_text_once(
+    latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    found = latentgraph("run", on_tiny("mini_prompt_grid", write_workflow, tmp_path), "--set", "steps=1", "--json").json
+    assert found["state"] == "done", found
+    assert {type: runs_of(found, type) for type in ("encode_text", "denoise", "decode", "image_grid", "save_image")} == {
+        "encode_text": 3, "denoise": 12, "decode": 12, "image_grid": 1, "save_image": 1,
+    }  # fmt: skip
+
+
+def test_two_devices_draw_both_branches(latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    path = on_tiny("mini_two_devices", write_workflow, tmp_path)
+    found = latentgraph("run", path, "--set", "steps=2", "--devices", "cpu:0,cpu:1", "--json").json
+    assert found["state"] == "done", found
+    used = {node["device"] for node in found["nodes"] if node["id"] in ("denoise", "second_denoise")}
+    assert used == {"cpu:0", "cpu:1"}
