@@ -53,9 +53,11 @@ def prepare(workspace: Workspace, file: Path, assignments: Sequence[str]) -> Com
 
 def open_engine(workspace: Workspace, devices: str | None) -> Engine:
     """The engine of this process on the named devices, or on the machine's. Raises WrongUsage for a home it cannot use."""
+    from graph.collector import relax_collector
     from graph.engine import Engine
     from nodes.runtime import DeviceRuntime
 
+    relax_collector()
     names = parse_devices(devices) if devices is not None else machine_devices()
     setup = "nodes.runtime:worker" if workspace.packs else "nodes.runtime:worker_without_packs"
     try:
