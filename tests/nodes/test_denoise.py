@@ -127,6 +127,12 @@ def test_the_seed_decides_the_picture(render, recording):
     assert not torch.equal(one, other)
 
 
+def test_a_virtual_device_gives_the_same_bits(render, recording):
+    ctx = recording()
+    ctx.device = "cpu:1"
+    assert torch.equal(render(ctx).latents.samples.torch(), render(recording()).latents.samples.torch())
+
+
 def test_every_step_is_told(render, recording):
     ctx = recording()
     render(ctx)

@@ -54,9 +54,14 @@ def workflow(**changes):
     )
 
 
+def one_thread(device, threads):
+    """Two torch threads on a busy machine wait for each other; one is as good for models this small."""
+    return DeviceRuntime(device, 1)
+
+
 @pytest.fixture
 def engine(tmp_path):
-    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=DeviceRuntime) as engine:
+    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=one_thread) as engine:
         yield engine
 
 
@@ -111,7 +116,7 @@ def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
 @pytest.mark.spec("A3", "A13")
 def test_an_embedding_kept_on_disk_gives_the_same_bits_in_another_engine(run, tmp_path, references):
     run(workflow(sample={"steps": 1}))
-    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=DeviceRuntime) as other:
+    with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=one_thread) as other:
         result = other.run(other.load(workflow()), output_folder=tmp_path / "out")
     states = {node.id: node.state for node in result.nodes}
     assert (states["kept"], states["no_text"], states["sample"]) == ("cached", "cached", "done")
@@ -135,6 +140,28 @@ def test_a_computed_guidance_is_not_replaced_by_the_models_advice(run):
     computed, _ = run(json.dumps(document))
     written, _ = run(workflow())
     assert Pillow.open(computed).tobytes() == Pillow.open(written).tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("C20", "C23")
+def test_a_curve_measured_in_a_run_is_used_in_it_and_remembered(engine, tmp_path):
+    document = json.loads(workflow(sample={"steps": 6, "step_cache": link("cache.step_cache")}))
+    shared = document["nodes"]["sample"]["inputs"]
+    ports = ("denoiser", "scheduler", "positive", "negative", "latents", "steps", "guidance", "seed")
+    document["nodes"]["curve"] = {"type": "calibrate_curve", "inputs": {port: shared[port] for port in ports}}
+    document["nodes"]["cache"] = {
+        "type": "mag_cache",
+        "inputs": {"curve": link("curve.curve"), "preset": "fast", "threshold": 1.0},
+    }
+    document["outputs"]["computed"] = {"from": "sample.steps_computed"}
+    results = [engine.run(engine.load(json.dumps(document)), output_folder=tmp_path / "out") for _ in range(2)]
+    assert [result.state for result in results] == ["done", "done"]
+    assert 1 < results[0].outputs["computed"] < 6
+    assert results[1].outputs["computed"] == results[0].outputs["computed"]
+    states = {node.id: node.state for node in results[1].nodes}
+    assert (states["curve"], states["sample"]) == ("cached", "cached")
+    (note,) = {node.note for node in results[0].nodes if node.id == "sample"}
+    assert note == f"both: {results[0].outputs['computed']} of 6 steps computed."
 
 
 @pytest.mark.slow
