@@ -141,7 +141,7 @@ FAULTS: Final = (
     ),
     Fault(
         "eviction of a value in use", "graph/host_values.py",
-        "            if digest not in self._holds:\n                victims", "if True:", ("tests/graph/test_host_values.py",),
+        "            if digest not in self._holds:\n                victims", "            if True:\n                victims", ("tests/graph/test_host_values.py",),
     ),
     Fault(
         "values live until the run ends", "graph/execute.py",
