@@ -51,6 +51,8 @@ GROUP_SECONDS: Final = 0.001
 LANE_WRITE_BYTES: Final = 16 * 2**20
 #: How soon a task whose lease another process holds is looked at again.
 LEASE_POLL_SECONDS: Final = 0.01
+#: Uses and learned costs are written at the end of a run, at most this often (and when the engine closes).
+FLUSH_SECONDS: Final = 5.0
 #: Previews are made at most this often.
 PREVIEW_SECONDS: Final = 0.2
 
@@ -224,6 +226,7 @@ class Executor:
         self._idle = 0
         self._closing = False
         self._quickest: dict[str, float] = {}
+        self._flushed = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
         places = [*workers, *[HOST] * host_lanes]
         self._threads = [
@@ -660,7 +663,17 @@ class Executor:
         self._owners.pop(id(run.queue), None)
         self._trims.update(run.places)
         self._ready.notify_all()
+        if time.monotonic() - self._flushed > FLUSH_SECONDS and not self._closing:
+            self._flushed = time.monotonic()
+            self._writer.submit(self._flush)
         run.end("cancelled" if run.cancelled else "failed" if "failed" in states else "done")
+
+
+    def _flush(self) -> None:
+        """Write what is only counted so far: uses of entries, learned costs."""
+        with suppress(StoreUnavailable):
+            self.memory.memo.flush()
+            self.memory.history.flush()
 
 
 class _LaneReport:

@@ -282,11 +282,8 @@ class _Expansion:
         resolve = self.expander.functions.function(spec.id).resolve
         assert resolve is not None
         # None: nothing feeds an optional port. Absent: its value does not exist yet, so the hook must not fill it in.
-        known = {
-            name: value
-            for name, value in complete(spec, inputs).items()
-            if not _has_pending(value) and not _has_undrawn(value)
-        }
+        fed = complete(spec, inputs).items()
+        known = {name: value for name, value in fed if not _has_pending(value) and not _has_undrawn(value)}
         try:
             return inputs | dict(resolve(known))
         except Refused as refusal:

@@ -72,8 +72,12 @@ def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
                     raise
         memory = mmap.mmap(-1, status.st_size)
         view = memoryview(memory)
-        if os.readv(file, [view]) != status.st_size:
-            raise OSError(errno.EIO, "it could not be read whole", str(path))
+        done = 0
+        while done < status.st_size:
+            count = os.readv(file, [view[done:]])
+            if not count:
+                raise OSError(errno.EIO, "it could not be read whole", str(path))
+            done += count
         return view.toreadonly(), status
     finally:
         os.close(file)

@@ -38,8 +38,8 @@ def token(value: Any) -> bytes:
         return b"p" + canonical(value)
     if isinstance(value, (list, tuple)):
         return b"l" + len(value).to_bytes(4, "big") + b"".join(map(token, value))
-    if isinstance(value, dict):
-        return b"p" + canonical(value)
+    if isinstance(value, dict):  # a file literal: what it holds counts, not what it is called
+        return b"f" + canonical({name: item for name, item in value.items() if name != "file"})
     packed = encode(value, key=True)
     if not packed.tensors:
         return b"r" + canonical([packed.type, packed.fields])

@@ -134,11 +134,13 @@ class Memo:
         with suppress(StoreUnavailable):
             lines = self._lines(row)
             with self._wake:
+                before = len(self._group)
                 self._group.extend(lines)
                 if self._writer is None:
                     self._writer = threading.Thread(target=self._write_groups, name="memo-writer", daemon=True)
                     self._writer.start()
-                self._wake.notify()
+                if not before or before < GROUP_ROWS <= len(self._group):
+                    self._wake.notify()
 
     def put_value(self, packed: Packed, digest: bytes | None = None, *, seconds: float = 1.0) -> bytes:
         """Keep a value and give its digest: in the table if plain and small, else in the store. Raises StoreUnavailable."""

@@ -64,7 +64,7 @@ ON CONFLICT(file) DO UPDATE SET size = excluded.size, seconds = excluded.seconds
 
 
 class Damage(NamedTuple):
-    """A file that was not what its name said: its digest (hex), what was wrong, and where it lies now, if anywhere."""
+    """A file that was not what its name said: the digest it was named by (hex), what was wrong, and where it lies now, if anywhere."""
 
     digest: str
     reason: str
@@ -120,7 +120,8 @@ class Store:
         try:
             for name in ("objects", "tmp", "quarantine"):
                 (folder / name).mkdir(mode=0o700, exist_ok=True)
-            self._index = Database(folder / "index.db", _SCHEMA)
+            # Without fsync: a commit never waits for the disk, and the index can be had from the files again.
+            self._index = Database(folder / "index.db", _SCHEMA, synchronous="OFF")
             self._sweep()
         except (OSError, sqlite3.Error) as error:
             raise unavailable(folder, error) from error
@@ -251,12 +252,12 @@ class Store:
                 continue
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.EIO, errno.EINVAL):
-                    self._quarantine(digest, path, str(error), None)
+                    self._quarantine(path, str(error), None)
                 continue
             try:
                 packed = self._check(digest, view, status)
             except Damaged as error:
-                self._quarantine(digest, path, str(error), status.st_ino)
+                self._quarantine(path, str(error), status.st_ino)
                 continue
             self._uses[digest] += 1
             return packed
@@ -281,12 +282,10 @@ class Store:
             raise Damaged("its header changed after it was checked")
         return read_image(view).packed
 
-    def _quarantine(self, digest: bytes, path: Path, reason: str, inode: int | None) -> Damage | None:
+    def _quarantine(self, path: Path, reason: str, inode: int | None) -> Damage | None:
         """Set a damaged file aside, unless another process has just put a whole one in its place."""
         aside = self.folder / "quarantine" / f"{path.name}.{time.time_ns()}"
         moved: Path | None = None
-        with self._lock:
-            self._seen.pop(digest, None)
         try:
             with self._index.transaction() as connection:
                 status = os.lstat(path)
@@ -303,7 +302,7 @@ class Store:
             return None
         except (OSError, sqlite3.Error):
             pass  # it stays where it is and is found damaged again: a miss each time
-        damage = Damage(digest.hex(), reason, moved)
+        damage = Damage(path.stem, reason, moved)
         self.damaged.append(damage)
         return damage
 
@@ -358,7 +357,7 @@ class Store:
             except FileNotFoundError:
                 continue
             except (OSError, ValueError) as error:
-                damaged.append(self._quarantine(path.stem.encode(), path, str(error), None))
+                damaged.append(self._quarantine(path, str(error), None))
                 continue
             files, total = files + 1, total + status.st_size
             with self._lock:
@@ -366,7 +365,7 @@ class Store:
             try:
                 self._check(digest, view, status)
             except Damaged as error:
-                damaged.append(self._quarantine(digest, path, str(error), status.st_ino))
+                damaged.append(self._quarantine(path, str(error), status.st_ino))
         with suppress(sqlite3.Error), self._index.transaction() as connection:
             self._count_again(connection)
         return Report(files, total, tuple(damage for damage in damaged if damage))
@@ -411,11 +410,14 @@ class Store:
         return (path for suffix in SUFFIXES for path in (self.folder / "objects").glob(f"??/*{suffix}"))
 
     def _sweep(self) -> None:
-        """Remove what dead processes left; count again if the index is new or one died while naming a file."""
+        """Remove what dead processes left; count again if the index is new, if it was written before this boot (then a power
+        cut may have spoiled it), or if a process died while naming a file."""
+        boot = int(Owner.current().place[:7], 16)
         with self._index.transaction() as connection:
-            known = connection.execute("SELECT 1 FROM blobs LIMIT 1").fetchone()
-            if self._drop_dead(connection) or not known:
+            (counted,) = connection.execute("PRAGMA user_version").fetchone()
+            if self._drop_dead(connection) or counted != boot:
                 self._count_again(connection)
+                connection.execute(f"PRAGMA user_version = {boot}")
             rows = {file for (file,) in connection.execute("SELECT file FROM blobs WHERE kind = 'tmp'")}
             for path in (self.folder / "tmp").iterdir():
                 if self._name(path) not in rows and _is_stale(path):

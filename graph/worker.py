@@ -14,7 +14,7 @@ from typing import Any
 from graph.context import Preview
 from graph.errors import Cancelled
 from graph.store import Store
-from graph.workers import Channel, Request, Result, ThreadWorker, Value, failure_of, from_wire, to_wire
+from graph.workers import Channel, Request, Result, ThreadWorker, failure_of, from_wire, to_wire
 
 #: Previews are made at the first step and then at most this often.
 PREVIEW_SECONDS = 0.2
@@ -97,22 +97,15 @@ def _serve(
     report = _Remote(channel, call, cancelled)
     try:
         spec = functions.function(type_id).spec
-        live = {name: _light(from_wire(value, stores), functions) for name, value in inputs.items()}
-        request = Request(spec, live, node_id, element, Path(home), Path(output_folder), lambda: resolved)
+        given = {name: from_wire(value, stores) for name, value in inputs.items()}
+        request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
         result: Result = worker.run(request, report)
         outputs = [to_wire(value, stores) for value in result.values]
         channel.send("done", outputs, result.seconds, result.loading, result.peak_bytes, dict(worker.resident()))
     except Cancelled:
         channel.send("cancelled")
-    except Exception as error:  # everything a node raises is told to the parent as a failed task
+    except BaseException as error:  # whatever a node raises fails its task alone; the models here are kept
         channel.send("failed", *failure_of(error))
-
-
-def _light(value: Any, functions: Any) -> Any:
-    """Plain values and recipes arrive as packed values; the node wants the live objects."""
-    if isinstance(value, list):
-        return [_light(item, functions) for item in value]
-    return value.get(functions.wire_types) if isinstance(value, Value) else value
 
 
 if __name__ == "__main__":

@@ -377,9 +377,11 @@ class Channel:
 
 
 def to_wire(value: Any, stores: Sequence[Store]) -> list[Any]:
-    """A value reference for a frame: inline if it is small and plain, else a file in one of the stores."""
+    """A reference for a frame: inline if the value is small and plain, else a file in one of the stores."""
     if isinstance(value, list):
         return ["l", [to_wire(item, stores) for item in value]]
+    if isinstance(value, dict):  # a file literal
+        return ["j", value]
     if not isinstance(value, Value):
         packed = encode(value)
         if not packed.tensors:
@@ -396,10 +398,12 @@ def to_wire(value: Any, stores: Sequence[Store]) -> list[Any]:
 
 
 def from_wire(reference: list[Any], stores: Sequence[Store]) -> Any:
-    """The value behind a reference: a `Value` or a list. Raises WorkerLost if its file is gone."""
+    """What is behind a reference: a `Value`, a list, or a file literal. Raises WorkerLost if a value's file is gone."""
     kind = reference[0]
     if kind == "l":
         return [from_wire(item, stores) for item in reference[1]]
+    if kind == "j":
+        return reference[1]
     if kind == "p":
         packed = Packed(reference[1], reference[2], {})
         return Value(digest_of(packed), packed=packed)

@@ -12,6 +12,7 @@ from graph.engine import DEFAULT_LIMITS, Memories
 from graph.environment import library_versions
 from graph.store import SUFFIXES
 from server.report import DONE, FAILED, print_data, print_json, tell
+from server.settings import WrongUsage
 from server.text import columns, size_text
 
 
@@ -75,6 +76,8 @@ def clear(home: Path, disk_cache: bool, json: bool) -> int:
 
 @contextmanager
 def _memories(home: Path) -> Iterator[Memories]:
+    if not home.is_dir():
+        raise WrongUsage(f"There is no data folder {home}; run a workflow first, or give --home.")
     memories = Memories(home, DEFAULT_LIMITS)
     try:
         yield memories

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from graph.errors import LatentgraphError
+from nodes.models import MINI, list_models
 from server.settings import machine_devices
 from server.shadow import shadows
 from server.text import size_text
@@ -37,7 +38,16 @@ class Finding(NamedTuple):
 
 def examine(workspace: Workspace) -> list[Finding]:
     """Look at everything; each check gives at least one finding and none raises."""
-    checks: list[Callable[[Workspace], Iterator[Finding]]] = [_python, _libraries, _names, _home, _node_types, _packs, _devices]
+    checks: list[Callable[[Workspace], Iterator[Finding]]] = [
+        _python,
+        _libraries,
+        _names,
+        _home,
+        _node_types,
+        _packs,
+        _models,
+        _devices,
+    ]
     return [finding for check in checks for finding in check(workspace)]
 
 
@@ -112,6 +122,18 @@ def _packs(workspace: Workspace) -> Iterator[Finding]:
         )
     if not registry.packs and not registry.broken:
         yield Finding("ok", "packs", "none installed")
+
+
+def _models(workspace: Workspace) -> Iterator[Finding]:
+    names = [model.name for model in list_models(workspace.home)]
+    if MINI in names:
+        yield Finding("ok", "models", ", ".join(names))
+    else:
+        yield Finding(
+            "note",
+            "models",
+            f"{', '.join(names) or 'none'}; the shipped {MINI} is missing: take a whole checkout, or run `make mini`",
+        )
 
 
 def _devices(_: Workspace) -> Iterator[Finding]:

@@ -30,8 +30,8 @@ def print_data(text: str) -> None:
 
 
 def tell(text: str) -> None:
-    """A line for the person, on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """Text for the person, on stderr. Control characters are shown, not sent: it may quote a file of anybody."""
+    print("".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text), file=sys.stderr, flush=True)
 
 
 def problems_json(problems: Iterable[Problem]) -> list[dict[str, str | None]]:

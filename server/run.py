@@ -13,7 +13,7 @@ from server.display import ResultRow, RunDisplay, closing_table
 from server.files import beside, bring, refuse_missing
 from server.interruption import Interruption
 from server.report import CANCELLED, DONE, FAILED, print_data, print_json, tell
-from server.settings import machine_devices, parse_devices
+from server.settings import WrongUsage, machine_devices, parse_devices
 from server.values import value_json, value_text
 from server.workspace import Workspace, read_workflow
 
@@ -52,13 +52,21 @@ def prepare(workspace: Workspace, file: Path, assignments: Sequence[str]) -> Com
 
 
 def open_engine(workspace: Workspace, devices: str | None) -> Engine:
-    """The engine of this process on the named devices, or on the machine's."""
+    """The engine of this process on the named devices, or on the machine's. Raises WrongUsage for a home it cannot use."""
+    from graph.collector import relax_collector
     from graph.engine import Engine
     from nodes.runtime import DeviceRuntime
 
+    relax_collector()
     names = parse_devices(devices) if devices is not None else machine_devices()
     setup = "nodes.runtime:worker" if workspace.packs else "nodes.runtime:worker_without_packs"
-    return Engine(workspace.registry, workspace.home, devices=names, runtime=DeviceRuntime, setup=setup)
+    try:
+        return Engine(workspace.registry, workspace.home, devices=names, runtime=DeviceRuntime, setup=setup)
+    except OSError as error:
+        reason = error.strerror or error
+        raise WrongUsage(
+            f"The data folder {workspace.home} cannot be used ({reason}); set LATENTGRAPH_HOME or give --home."
+        ) from error
 
 
 def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:

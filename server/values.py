@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from graph.types import encode
@@ -11,9 +12,11 @@ from graph.types import encode
 def value_json(value: object) -> Any:  # Any: plain JSON
     """Plain JSON for a value that left a wire.
 
-    A number, a text, true or false as it is; a list element by element; a record or a tensor value as an object with
+    A number (one that is not finite as a text), a text, true or false as it is; a list element by element; a record or a tensor value as an object with
     its wire type, its fields, and dtype and shape of each tensor. Bytes are told by their size.
     """
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):

@@ -257,6 +257,7 @@ def test_memory_is_given_back_after_every_run_however_it_ended(open_lab: Callabl
     def work(ctx: Context, fail: bool) -> float:
         started.set()
         if fail:
+            assert gate.wait(PATIENCE)
             raise ValueError("no")
         for step in range(1, 4000):
             ctx.progress(step, 4000)

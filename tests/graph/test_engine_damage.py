@@ -5,13 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graph import execute
 from graph import store as store_module
+from graph.engine import Handle
+from graph.events import NodeEvent
 from graph.folder import unavailable
 from graph.leases import Leases
 from tests.graph.engine_kit import Lab, chain, costly_clock, n, workflow
@@ -154,19 +158,35 @@ def test_a_lease_that_cannot_be_given_back_does_not_end_the_lane(home: Path, mon
         assert lab.run(chain(3, first=7.0)).state == "done"
 
 
-def test_a_large_result_is_told_done_only_when_it_is_written(
-    open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", [execute.LANE_WRITE_BYTES, 100])
+def test_a_result_is_told_done_only_when_it_is_written(
+    open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    monkeypatch.setattr(execute, "LANE_WRITE_BYTES", 100)
-    order: list[str] = []
+    """By the lane itself, and by the writer that takes the large ones."""
+    monkeypatch.setattr(execute, "LANE_WRITE_BYTES", limit)
     lab = open_lab(clock=costly_clock())
     memo = lab.engine.memories.memo
     commit = memo.commit
-    monkeypatch.setattr(memo, "commit", lambda rows: (commit(rows), order.append("written"))[0])
+    told_before: list[str] = []
+    handles: list[Handle] = []
+    known = threading.Event()
+
+    def slow_commit(rows: Any) -> None:
+        assert known.wait(20)
+        threading.Event().wait(0.05)  # long enough for a `done` told too early to arrive
+        told_before.extend(event.state for event in list(handles[0]._run.events) if isinstance(event, NodeEvent))
+        commit(rows)
+
+    monkeypatch.setattr(memo, "commit", slow_commit)
     compiled = lab.engine.load(workflow("t.tensor", t=n("make_tensor", fill=1)))
-    handle = lab.engine.start(lab.engine.plan(compiled))
-    handle.wait(20, on_events=lambda events: order.extend(one.state for one in events if getattr(one, "node", "") == "t"))
-    assert order.index("written") < order.index("done")
+    plan = lab.engine.plan(compiled)
+    handles.append(lab.engine.start(plan))
+    known.set()
+    while handles[0].state == "running":
+        threading.Event().wait(0.001)
+    assert told_before == ["running"]
+    result = handles[0].result()
+    assert [one.state for one in result.nodes] == ["done"]
 
 
 def test_a_writer_that_breaks_does_not_hang_the_run(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import random
 import stat
@@ -362,6 +363,15 @@ def test_a_lost_index_is_rebuilt_from_the_files(store: Store, damage: bytes) -> 
     assert (again.stats().objects, again.stats().bytes) == (1, bytes_in(store.folder))
 
 
+def test_files_are_counted_again_after_a_boot(store: Store) -> None:
+    """A power cut may have taken the last commits with it."""
+    store.put(tensors(1, 1000))
+    with store._index.transaction() as connection:
+        connection.execute("DELETE FROM blobs")
+        connection.execute("PRAGMA user_version = 1")
+    assert Store(store.folder, MB).stats().bytes == bytes_in(store.folder)
+
+
 def test_an_index_found_malformed_is_begun_anew_by_the_next_process(store: Store) -> None:
     for i in range(40):
         store.put(tensors(i, 10))
@@ -402,6 +412,28 @@ def test_verify_finds_what_is_damaged_and_counts_what_is_new(store: Store) -> No
     assert store.has(good)
     assert store.stats().quarantined == 1
     assert store.stats().bytes == bytes_in(store.folder)
+
+
+def test_a_file_under_a_foreign_name_is_set_aside_by_verify(store: Store) -> None:
+    store.put(tensors(1, 1000))
+    (path,) = objects(store)
+    path.rename(path.with_stem("no digest"))
+    assert [damage.digest for damage in store.verify().damaged] == ["no digest"]
+    assert objects(store) == []
+
+
+def test_values_are_read_when_no_file_can_be_mapped_any_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tensors(1, COPY_BELOW * 3)
+    digest = store.put(packed)
+    real = mmap.mmap
+
+    def without_descriptors(file: int, *args: int, **kwargs: int) -> mmap.mmap:
+        if file != -1:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(file, *args, **kwargs)
+
+    monkeypatch.setattr(mmap, "mmap", without_descriptors)
+    assert same(store.get(digest), packed)
 
 
 def test_clear_leaves_nothing_and_says_how_much(store: Store) -> None:

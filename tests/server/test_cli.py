@@ -190,6 +190,20 @@ def test_a_missing_file_of_the_user_is_refused_and_one_beside_the_workflow_is_ta
     assert (home / "files" / digest).read_bytes() == content
 
 
+def test_a_data_folder_that_cannot_be_used_is_refused(latentgraph: Command, sum_file: Path, tmp_path: Path) -> None:
+    outcome = latentgraph("run", sum_file, "--home", sum_file / "home")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"The data folder {sum_file / 'home'} cannot be used (Not a directory); set LATENTGRAPH_HOME or give --home.\n"
+    )
+    missing = latentgraph("cache", "stats", "--home", tmp_path / "nowhere")
+    assert (missing.code, missing.err) == (
+        2,
+        f"There is no data folder {tmp_path / 'nowhere'}; run a workflow first, or give --home.\n",
+    )
+    assert not (tmp_path / "nowhere").exists()
+
+
 # plan, why
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -64,6 +65,16 @@ def test_changing_the_seed_reruns_denoise_decode_and_save(latentgraph: Command, 
     latentgraph("run", workflow)
     found = latentgraph("run", workflow, "--set", "seed=8", "--json").json
     assert {id for id, state in states(found).items() if state != "cached"} == {"denoise", "decode", "save"}
+
+
+def test_a_save_that_cannot_be_written_fails_with_the_reason(latentgraph: Command, workflow: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    outcome = latentgraph("run", workflow, "--output", blocked)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert re.search(r"^save +failed ", outcome.err, re.M)
+    assert "File exists" in outcome.err
+    assert blocked.read_text() == ""
 
 
 @pytest.mark.spec("I12", "J3")
@@ -129,7 +140,11 @@ def test_compare_tells_pictures_of_different_sizes() -> None:
 def test_a_signal_while_denoising_gives_130_and_leaves_no_file(workflow: Path, models: Path, home: Path, tmp_path: Path) -> None:
     """The run tells its progress line by line without a terminal, so the test knows when it denoises."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LATENTGRAPH_HOME": str(home), "LATENTGRAPH_MODELS": str(models)}
-    program = "import server.display as d; d.PLAIN_INTERVAL_S = 0.0\nfrom server.cli import main; main()"
+    program = (
+        "import functools, server.display, server.run\nserver.display.PLAIN_INTERVAL_S = 0.0\n"
+        "server.run.Interruption = functools.partial(server.run.Interruption, grace_s=60)\n"  # however busy the machine is
+        "from server.cli import main; main()"
+    )
     command = [sys.executable, "-c", program, "run", str(workflow), "--set", "steps=200", "--json"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -137,7 +152,7 @@ def test_a_signal_while_denoising_gives_130_and_leaves_no_file(workflow: Path, m
         if "denoise" in line and "/200" in line:
             break
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert json.loads(out)["state"] == "cancelled"
     assert states(json.loads(out))["denoise"] == "cancelled"

@@ -1,0 +1,363 @@
+"""One contract, two kinds of worker: whatever holds for a thread holds for a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph.blob import digest_of
+from graph.context import Preview
+from graph.engine import Engine
+from graph.errors import Cancelled
+from graph.store import Store
+from graph.types import encode
+from graph.workers import (
+    Channel,
+    InputChanged,
+    ProcessWorker,
+    RemoteFailure,
+    Request,
+    Result,
+    ThreadWorker,
+    Value,
+    Worker,
+    WorkerLost,
+    failure_of,
+)
+from tests.graph.engine_kit import PATIENCE, Settings, Tensor, n, workflow
+from tests.graph.worker_nodes import REGISTRY, Counting
+
+
+class Listener:
+    """A report that writes down what it hears; cancels at the step it is told to."""
+
+    def __init__(self, cancel_at: int | None = None) -> None:
+        self.steps: list[tuple[int, int]] = []
+        self.notes: list[str] = []
+        self._cancel_at = cancel_at
+
+    def cancelled(self) -> bool:
+        return self._cancel_at is not None and len(self.steps) >= self._cancel_at
+
+    def progress(self, step: int, total: int, preview: Preview | None) -> None:
+        self.steps.append((step, total))
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+class Bench:
+    """A worker under test."""
+
+    def __init__(self, worker: Worker, home: Path) -> None:
+        self.worker, self.home = worker, home
+
+    def call(self, type: str, report: Listener | None = None, **inputs: Any) -> Result:
+        request = Request(
+            REGISTRY.specs[type],
+            inputs,
+            "the_node",
+            3,
+            self.home,
+            self.home / "out",
+            lambda: {"seeds": {"a": 1}, "n": [1.5, None]},
+        )
+        return self.worker.run(request, report or Listener())
+
+    def value(self, type: str, report: Listener | None = None, **inputs: Any) -> Any:
+        (value,) = self.call(type, report, **inputs).values
+        return value.get(REGISTRY.wire_types)
+
+
+@pytest.fixture(params=["thread", "process"], scope="module")
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One worker for all tests of the contract: a call must leave nothing behind that the next one feels."""
+    home = tmp_path_factory.mktemp("bench")
+    if request.param == "thread":
+        worker: Worker = ThreadWorker("cpu:1", REGISTRY, lambda: Counting(home))
+    else:
+        worker = process_worker(home)
+    yield Bench(worker, home)
+    worker.close()
+
+
+def process_worker(home: Path, setup: str = "tests.graph.worker_nodes:setup") -> ProcessWorker:
+    stores = [Store(home / "memo", 2**30), Store(home / "spool", 2**30)]
+    return ProcessWorker("cpu:1", 1, setup, home, stores)
+
+
+@pytest.fixture
+def process(home: Path) -> Iterator[Bench]:
+    home.mkdir(exist_ok=True)
+    worker = process_worker(home)
+    yield Bench(worker, home)
+    worker.close()
+
+
+def given(value: Any) -> Value:
+    """A value as an upstream node would give it."""
+    return Value(digest_of(encode(value)), object=value)
+
+
+def test_a_result_comes_back_with_its_digest_and_seconds(bench: Bench) -> None:
+    result = bench.call("add", a=1.5, b=2.0)
+    (value,) = result.values
+    assert value.get(REGISTRY.wire_types) == 3.5
+    assert value.digest == digest_of(encode(3.5))
+    assert 0 <= result.seconds < PATIENCE
+
+
+def test_several_results_come_back_in_order(bench: Bench) -> None:
+    whole, rest = bench.call("split", a=2.25).values
+    assert (whole.get({}), rest.get({})) == (2.0, 0.25)
+
+
+def test_an_effect_without_outputs_gives_none(bench: Bench) -> None:
+    assert bench.call("save", value=1.0).values == ()
+
+
+def test_values_literals_records_lists_and_missing_ones_arrive_as_they_are(bench: Bench) -> None:
+    settings = Settings("x", (1, 2))
+    assert (
+        bench.value("kind", a=given(1.5), b=[given(2.5), 3.5], c=settings, d=None)
+        == "1.5 [2.5, 3.5] Settings(name='x', sizes=(1, 2)) None"
+    )
+    assert bench.value("kind", a=1.5, b=[], c=given(settings)) == "1.5 [] Settings(name='x', sizes=(1, 2)) None"
+
+
+def test_an_int_that_enters_a_float_port_is_a_float(bench: Bench) -> None:
+    assert bench.value("kind", a=given(1), b=[given(2), 3.0]) == "1.0 [2.0, 3.0] None None"
+
+
+def test_a_file_literal_arrives(bench: Bench) -> None:
+    assert bench.value("look", file={"file": "a.png", "sha256": "00"}) == "{'file': 'a.png', 'sha256': '00'}"
+
+
+@pytest.mark.parametrize("size", [1, 1000, 3_000_000])
+def test_a_tensor_goes_in_and_out(bench: Bench, size: int) -> None:
+    result = bench.call("brighten", tensor=given(Tensor.of(7, size)), by=2)
+    (value,) = result.values
+    assert value.digest == digest_of(encode(Tensor.of(9, size)))
+    assert value.get(REGISTRY.wire_types).data == bytes([9]) * size
+
+
+def test_a_long_text_goes_in_and_out(bench: Bench) -> None:
+    text = "ä word " * 20_000
+    assert bench.value("long_text", text=given(text), times=3) == text * 3
+
+
+def test_many_values_at_once_go_in(bench: Bench) -> None:
+    assert bench.value("total", values=[given(float(at)) for at in range(1000)]) == sum(range(1000))
+
+
+def test_the_node_knows_where_it_is(bench: Bench) -> None:
+    said = bench.value("where").split()
+    assert said[:5] == ["cpu:1", "the_node", "3", str(bench.home), str(bench.home / "out")]
+    assert (said[5] == str(os.getpid())) == isinstance(bench.worker, ThreadWorker)
+
+
+def test_an_effect_gets_the_record_of_the_run(bench: Bench) -> None:
+    assert bench.value("record_of_the_run") == "{'seeds': {'a': 1}, 'n': [1.5, None]}"
+
+
+def test_progress_and_notes_are_heard_in_order(bench: Bench) -> None:
+    listener = Listener()
+    bench.call("steps", listener, count=5, note="five")
+    assert listener.steps == [(step, 5) for step in range(1, 6)]
+    assert listener.notes == ["five"]
+
+
+def test_a_failure_says_its_type_message_and_traceback(bench: Bench) -> None:
+    with pytest.raises(Exception, match="the reason") as caught:
+        bench.call("throw", kind="value")
+    name, message, trace = failure_of(caught.value)
+    assert (name, message) == ("ValueError", "the reason")
+    assert "in throw\n" in trace
+    assert bench.value("add", a=1.0, b=0.0) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["exit", "interrupt"])
+def test_a_node_that_wants_to_end_the_process_fails_like_any_other(bench: Bench, kind: str) -> None:
+    before = bench.value("where")
+    with pytest.raises(BaseException, match="the reason") as caught:
+        bench.call("throw", kind=kind)
+    assert failure_of(caught.value)[0] == {"exit": "SystemExit", "interrupt": "KeyboardInterrupt"}[kind]
+    assert bench.value("where") == before  # the same process, with its models
+
+
+def test_cancel_is_seen_at_the_next_step_and_the_worker_lives_on(bench: Bench) -> None:
+    listener = Listener(cancel_at=3)
+    with pytest.raises(Cancelled):
+        bench.call("endless", listener)
+    assert 3 <= len(listener.steps) < 1000
+    assert bench.value("steps", Listener(), count=2) == 2
+
+
+def test_a_cancel_of_one_call_is_not_one_of_the_next(bench: Bench) -> None:
+    for _ in range(3):
+        with pytest.raises(Cancelled):
+            bench.call("endless", Listener(cancel_at=1))
+        assert bench.value("steps", count=50) == 50
+
+
+def test_a_changed_input_is_a_failure_with_advice(bench: Bench) -> None:
+    value = given(Tensor.of(3, 100))
+    with pytest.raises(Exception, match="the_node \\(scribble\\) changed its input tensor in place") as caught:
+        bench.call("scribble", tensor=value)
+    assert failure_of(caught.value)[0] == "InputChanged"
+    if isinstance(bench.worker, ThreadWorker):
+        assert isinstance(caught.value, InputChanged)
+        assert caught.value.digests == {value.digest}
+    else:
+        assert value.get(REGISTRY.wire_types).data == bytes([3]) * 100  # ours is another memory
+
+
+def test_a_result_that_cannot_travel_is_a_failure(bench: Bench) -> None:
+    with pytest.raises(Exception, match="a builtins.object cannot travel on a wire; declare it"):
+        bench.call("odd_result")
+    assert bench.value("add", a=1.0, b=0.0) == 1.0
+
+
+def test_residency_and_trim(bench: Bench) -> None:
+    bench.call("add", a=1.0, b=0.0)
+    assert dict(bench.worker.resident()) == {"abc": 1000}
+    (bench.home / "trims").unlink(missing_ok=True)
+    bench.worker.trim()
+    bench.call("add", a=2.0, b=0.0)  # calls are served in order, so the trim came before
+    assert (bench.home / "trims").read_text() == "x"
+
+
+def test_closing_is_possible_at_any_time_and_twice(bench: Bench) -> None:
+    bench.worker.close()
+    bench.worker.close()
+    assert bench.value("add", a=1.0, b=0.0) == 1.0  # and it starts anew when it is needed
+
+
+# ---- what only a process can do ----
+
+
+@pytest.mark.parametrize(("how", "said"), [("exit", "exit code 3"), ("kill", "killed by signal 9")])
+def test_a_death_is_told_and_the_next_call_has_a_fresh_child(process: Bench, how: str, said: str) -> None:
+    before = process.value("where")
+    with pytest.raises(WorkerLost) as caught:
+        process.call("die", how=how)
+    assert str(caught.value) == (
+        f"the worker of cpu:1 died while it ran the_node ({said}); other devices go on, and the next task starts it anew"
+    )
+    assert dict(process.worker.resident()) == {}
+    after = process.value("where")
+    assert after.split()[:5] == before.split()[:5]
+    assert after.split()[5] != before.split()[5]
+
+
+def test_a_child_killed_between_two_calls_is_told_or_replaced(process: Bench) -> None:
+    pid = int(process.value("where").split()[5])
+    os.kill(pid, signal.SIGKILL)
+    while Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
+        time.sleep(0.001)
+    with pytest.raises(WorkerLost, match="killed by signal 9"):
+        process.call("add", a=1.0, b=0.0)
+    assert process.value("add", a=1.0, b=0.0) == 1.0
+
+
+def test_a_child_that_cannot_set_itself_up_says_why(home: Path) -> None:
+    home.mkdir()
+    worker = process_worker(home, "tests.graph.worker_nodes:broken_setup")
+    with pytest.raises(WorkerLost, match="while it started: RuntimeError: the driver is too old"):
+        Bench(worker, home).call("add", a=1.0, b=0.0)
+    worker.close()
+
+
+def test_close_ends_the_child(process: Bench) -> None:
+    pid = int(process.value("where").split()[5])
+    process.worker.close()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_child_ends_when_its_parent_is_gone(process: Bench) -> None:
+    pid = int(process.value("where").split()[5])
+    worker = process.worker
+    assert isinstance(worker, ProcessWorker)
+    assert worker._channel is not None
+    worker._channel._stream.close()  # what the kernel does when the parent dies
+    assert worker._process is not None
+    assert worker._process.wait(PATIENCE) == 0
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_tensor_crosses_as_a_file_of_the_spool_and_not_in_a_frame(process: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    send = Channel.send
+
+    def counting(self: Channel, *message: Any) -> None:
+        sent.append(len(repr(message)))
+        send(self, *message)
+
+    monkeypatch.setattr(Channel, "send", counting)
+    process.call("brighten", tensor=given(Tensor.of(1, 1_000_000)), by=1)
+    assert max(sent) < 2000
+    assert len(list((process.home / "spool" / "objects").rglob("*.safetensors"))) == 2
+    assert not list((process.home / "memo" / "objects").rglob("*.safetensors"))
+
+
+def test_a_frame_that_is_no_frame_of_ours_ends_the_channel() -> None:
+
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours)
+    theirs.sendall(b"\xff\xff\xff\xff")
+    with pytest.raises(EOFError, match="is not ours"):
+        channel.receive()
+    theirs.close()
+    channel.close()
+
+
+@pytest.mark.slow
+def test_a_run_on_two_processes_gives_what_one_thread_gives(home: Path) -> None:
+    """Also: they are two processes, a node that kills one fails alone, and the engine's end ends both."""
+
+    text = workflow(
+        ["x", "y", "s", "d"],
+        a=n("add", a=1.0),
+        x=n("device_add", a="@a", b=2.0),
+        y=n("device_add", a="@x", b=3.0),
+        t=n("make_tensor", fill=1),
+        s=n("tensor_sum", tensor="@t.tensor"),
+        d=n("device_add", a="@s"),
+    )
+    with Engine(REGISTRY, home / "one") as one:
+        expected = one.run(one.load(text))
+    two = Engine(REGISTRY, home / "two", devices=("cpu:0", "cpu:1"), setup="tests.graph.worker_nodes:setup")
+    with two:
+        result = two.run(two.load(text))
+        assert result.outputs == expected.outputs == {"x": 3.0, "y": 6.0, "s": 1000, "d": 1000.0}
+        assert all(isinstance(worker, ProcessWorker) for worker in two.workers.values())
+        pids = [worker._process.pid for worker in two.workers.values() if isinstance(worker, ProcessWorker) and worker._process]
+    assert pids
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert not list((home / "two" / "spool").iterdir())
+
+
+def test_cancel_reaches_a_child_that_says_nothing(process: Bench) -> None:
+    """The flag is forwarded by a thread of its own, not only when the child tells a step."""
+    asked = threading.Event()
+
+    class Late(Listener):
+        def cancelled(self) -> bool:
+            asked.set()
+            return True
+
+    with pytest.raises(Cancelled):
+        process.call("endless", Late())
+    assert asked.is_set()
+
+
+def test_remote_failures_are_told_apart_from_our_own() -> None:
+    assert failure_of(RemoteFailure("OSError", "gone", "trace")) == ("OSError", "gone", "trace")

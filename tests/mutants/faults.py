@@ -1,0 +1,224 @@
+"""Deliberate faults: each is one small edit of the program that some test must notice.
+
+A fault says what would go wrong for a user, the edit (`old` stands exactly once in the file), and the tests that must
+fail with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[2]
+
+
+class Fault(NamedTuple):
+    """One edit and the tests (pytest arguments) of which at least one must fail."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def apply(self, root: Path) -> None:
+        """Edit the file under `root`. Raises ValueError unless `old` stands there exactly once."""
+        path = root / self.file
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(
+                f"fault {self.name!r}: its text stands {text.count(self.old)} times in {self.file}, not once; mend the fault"
+            )
+        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+
+
+MEMO, KEYS, LISTS = "tests/graph/test_engine_memo.py", "tests/graph/test_keys.py", "tests/graph/test_engine_lists.py"
+CANCEL, FAILURE, DAMAGE = (
+    "tests/graph/test_engine_cancel.py",
+    "tests/graph/test_engine_failure.py",
+    "tests/graph/test_engine_damage.py",
+)
+SHARING, VALUES, LIGHT = (
+    "tests/graph/test_engine_sharing.py",
+    "tests/graph/test_engine_values.py",
+    "tests/graph/test_engine_light.py",
+)
+DISK, EVENTS, SCHEDULE = (
+    "tests/graph/test_engine_disk_cache.py",
+    "tests/graph/test_engine_events.py",
+    "tests/graph/test_schedule.py",
+)
+WORKERS = "tests/graph/test_workers.py"
+
+FAULTS: Final = (
+    # ---- keys ----
+    Fault(
+        "key without file identity", "graph/keys.py",
+        'if name != "file"}', 'if name not in ("file", "sha256")}', (KEYS,),
+    ),
+    Fault(
+        "weights known by header and size only", "nodes/weights.py",
+        "            digest.update(file.read(min(BLOCK_BYTES, end - begin)))\n", "            file.read(1)\n", ("tests/nodes/test_load.py",),
+    ),
+    Fault(
+        "key without device class", "graph/keys.py",
+        'place = environment if spec.place == "device" else ""', 'place = ""', (MEMO,),
+    ),
+    Fault(
+        "key without code version", "graph/keys.py",
+        "canonical([spec.id, spec.version, spec.code, place])", "canonical([spec.id, spec.version, place])", (MEMO,),
+    ),
+    Fault(
+        "key without declared version", "graph/keys.py",
+        "canonical([spec.id, spec.version, spec.code, place])", "canonical([spec.id, spec.code, place])", (MEMO,),
+    ),
+    Fault(
+        "device class in the key of host nodes", "graph/keys.py",
+        'place = environment if spec.place == "device" else ""', "place = environment", (MEMO,),
+    ),
+    Fault(
+        "disk_cache forgets at every edit of code", "graph/keys.py",
+        "FORMAT + canonical([spec.id, spec.version])", "FORMAT + canonical([spec.id, spec.version, spec.code])", (DISK,),
+    ),
+    Fault(
+        "true is one", "graph/canonical.py",
+        'return b"T" if value else b"F"', 'return b"i%x;" % value', (MEMO,),
+    ),
+    Fault(
+        "key without the output that is read", "graph/keys.py",
+        'key + port.to_bytes(2, "big")', "key", (KEYS,),
+    ),
+    Fault(
+        "muted nodes enter keys", "graph/expand.py",
+        "        tokens.sort()\n", '        tokens.append(("", keys.token(len(self.compiled.document.nodes))))\n        tokens.sort()\n', (KEYS,),
+    ),
+    Fault(
+        "node ids enter keys", "graph/expand.py",
+        "        tokens.sort()\n", '        tokens.append(("", keys.token(self.compiled.ids[index])))\n        tokens.sort()\n', (MEMO,),
+    ),
+    Fault(
+        "where a model lies enters keys", "graph/keys.py",
+        "packed = encode(value, key=True)", "packed = encode(value)", (KEYS,),
+    ),
+    # ---- lists and seeds ----
+    Fault(
+        "unaligned mapping", "graph/expand.py",
+        "one[name] = inputs[name][i]", 'one[name] = inputs[name][i - (name != "a")]', (LISTS,),
+    ),
+    Fault(
+        "the same seed for every element", "graph/expand.py",
+        "(seed + i) % 2**53", "seed", (LISTS,),
+    ),
+    Fault(
+        "an undrawn seed has a key", "graph/expand.py",
+        "if drawn and spec.cache and not spec.persist else None", "if spec.cache and not spec.persist else None", (KEYS, LIGHT),
+    ),
+    # ---- memo ----
+    Fault(
+        "early cut-off by structural key only", "graph/execute.py",
+        "return (content,) if structural is None else (structural, content)", "return (content if structural is None else structural,)", (MEMO,),
+    ),
+    Fault(
+        "effects are remembered", "graph/node.py",
+        "cache=cache and not effect", "cache=cache", (MEMO,),
+    ),
+    Fault(
+        "done is told before the result is written", "graph/execute.py",
+        '            self._commit(job, values, action)\n            self._finish(job, place, values, "done", seconds)\n',
+        '            self._finish(job, place, values, "done", seconds)\n            self._commit(job, values, action)\n', (DAMAGE,),
+    ),
+    Fault(
+        "a blob's digest is not checked", "graph/store.py",
+        "            if sha256(view).digest() != digest:\n", "            if False:\n", (DAMAGE, "tests/graph/test_store.py"),
+    ),
+    Fault(
+        "a row's check is not checked", "graph/table.py",
+        "return content if value[:_CHECK_BYTES] == _check_of(key, content) else None", "return content", (DAMAGE, "tests/graph/test_table.py"),
+    ),
+    Fault(
+        "eviction of a blob in use", "graph/store.py",
+        " AND digest NOT IN (SELECT digest FROM pins)", "", ("tests/graph/test_store.py",),
+    ),
+    Fault(
+        "eviction of a value in use", "graph/host_values.py",
+        "            if digest not in self._holds:\n                victims", "            if True:\n                victims", ("tests/graph/test_host_values.py",),
+    ),
+    Fault(
+        "values live until the run ends", "graph/execute.py",
+        "if not run.uses[ref.task] and ref.task not in run.printed:", "if False:", (VALUES,),
+    ),
+    Fault(
+        "a changed input is not noticed", "graph/workers.py",
+        "for name, one, before, digest in watched if one.version != before]", "for name, one, before, digest in watched if False]", (FAILURE,),
+    ),
+    Fault(
+        "a changed input is read by others", "graph/execute.py",
+        "        memo.values.drop_until(0)\n", "        return\n", (FAILURE,),
+    ),
+    # ---- sharing and cancelling ----
+    Fault(
+        "a cancel that kills the shared run", "graph/execute.py",
+        "if mine and all(owner.cancelled for owner, _ in flight.subscribers):", "if mine:", (CANCEL,),
+    ),
+    Fault(
+        "a cancelled waiter never ends", "graph/execute.py",
+        "            if run is not job.run:\n                self._settle(run)\n", "", (CANCEL,),
+    ),
+    Fault(
+        "an ended flight takes its successor along", "graph/execute.py",
+        "if self._flights.get(flight.key) is flight:", "if flight.key in self._flights:", (CANCEL,),
+    ),
+    Fault(
+        "no single flight in the process", "graph/execute.py",
+        "if under_way is not None and not under_way.cancelled:", "if False:", (SHARING,),
+    ),
+    Fault(
+        "no single flight across processes", "graph/execute.py",
+        "return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS", "return False", (SHARING,),
+    ),
+    Fault(
+        "memory is given back after good runs only", "graph/execute.py",
+        "        self._trims.update(run.places)\n", "        self._trims.update(() if run.cancelled else run.places)\n", (CANCEL,),
+    ),
+    # ---- failing, telling ----
+    Fault(
+        "a node that exits takes the lane along", "graph/execute.py",
+        "        except BaseException as error:  # whatever a node raises", "        except Exception as error:  # whatever a node raises", (FAILURE,),
+    ),
+    Fault(
+        "the estimate counts one step too many", "graph/execute.py",
+        "(step - self._first[0]) * (total - step)", "step * (total - step)", (EVENTS,),
+    ),
+    Fault(
+        "a reader sleeps through events", "graph/execute.py",
+        "            self._told = False  # from here on the next event wakes us; one told just before is seen now\n", "", (EVENTS,),
+    ),
+    # ---- schedule, workers ----
+    Fault(
+        "weights are loaded where they are not", "graph/schedule.py",
+        "if delay and self._sooner_elsewhere(device, needs, delay, now):", "if False:", (SCHEDULE,),
+    ),
+    Fault(
+        "a newcomer starts at nothing", "graph/schedule.py",
+        "max(self.used_seconds.get(run.client, 0.0), least)", "self.used_seconds.get(run.client, 0.0)", (SCHEDULE,),
+    ),
+    Fault(
+        "a node that exits takes the worker along", "graph/worker.py",
+        "    except BaseException as error:  # whatever a node raises", "    except Exception as error:  # whatever a node raises", (WORKERS,),
+    ),
+    Fault(
+        "a cancel hits the next call", "graph/worker.py",
+        "return self.call in self._cancelled", "return bool(self._cancelled)", (WORKERS,),
+    ),
+    # ---- nodes ----
+    Fault(
+        "pads fed as text", "nodes/families/zimage.py",
+        "hidden = text.hidden.torch()[mask].to(torch_device(device))", "hidden = text.hidden.torch().to(torch_device(device))",
+        ("tests/nodes/test_zimage_equals_diffusers.py",),
+    ),
+    Fault(
+        "shift before scale", "nodes/families/zimage.py",
+        "(samples.to(vae.dtype) / vae.config.scaling_factor) + vae.config.shift_factor",
+        "(samples.to(vae.dtype) + vae.config.shift_factor) / vae.config.scaling_factor", ("tests/nodes/test_zimage_equals_diffusers.py",),
+    ),
+)  # fmt: skip
