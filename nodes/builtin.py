@@ -11,6 +11,7 @@ MODULES: Final = (
     "nodes.cache",
     "nodes.latents",
     "nodes.denoise",
+    "nodes.curves",
     "nodes.decode",
     "nodes.image",
     "nodes.save",

@@ -117,6 +117,20 @@ def numbers(ctx: Context, written: Annotated[str, Text(), Doc("Numbers between c
     return _bounded(found, "written")
 
 
+@node(title="Integers", version=1, category="lists", light=True, output="values")
+def integers(ctx: Context, written: Annotated[str, Text(), Doc("Whole numbers between commas or spaces")] = "") -> list[int]:
+    """A list of whole numbers: step counts, sizes, seeds of one's own choice."""
+    found = []
+    for word in written.replace(",", " ").split():
+        try:
+            found.append(int(word))
+        except ValueError:
+            raise Refused(f'"{word}" is no whole number; write some between commas, as 1, 20, 300', port="written") from None
+    if any(abs(one) > MAX_SEED for one in found):
+        raise Refused("the list holds a number beyond 2^53 - 1; write smaller ones", port="written")
+    return _bounded(found, "written")
+
+
 @node(title="Seeds", version=1, category="lists", light=True, output="values")
 def seeds(ctx: Context, first: Annotated[int, Seed()] = 0, count: Annotated[int, Range(1, LONGEST_LIST)] = 4) -> list[int]:
     """A list of seeds: the first one and those after it."""

@@ -36,6 +36,10 @@ MAGNITUDE_PRESETS: Final = MappingProxyType(
 FIRST_BLOCK_PRESETS: Final = MappingProxyType({"quality": (0.04, 0.06), "balanced": (0.08, 0.12), "fast": (0.12, 0.15)})
 
 
+#: No family takes more steps; a longer curve is no curve.
+LONGEST_CURVE: Final = 1000
+
+
 @record("Curve")
 @dataclass(frozen=True, slots=True)
 class Curve:

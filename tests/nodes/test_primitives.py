@@ -12,6 +12,7 @@ from nodes.cache import disk_cache
 from nodes.primitives import (
     boolean,
     integer,
+    integers,
     make_list,
     math,
     number,
@@ -26,7 +27,9 @@ from nodes.primitives import (
 )
 
 
-@pytest.mark.parametrize("node", [number, integer, boolean, text, seed, size, switch, texts, numbers, seeds, make_list, xy_grid])
+@pytest.mark.parametrize(
+    "node", [number, integer, boolean, text, seed, size, switch, texts, numbers, integers, seeds, make_list, xy_grid]
+)
 def test_plain_values_are_known_while_planning(node):
     assert declaration_of(node).spec.light
 
@@ -75,6 +78,7 @@ def test_values_are_handed_on():
 def test_lists_are_written_down():
     assert texts(" a red circle \n\nblue\n") == ["a red circle", "blue"]
     assert numbers("1, 2.5\n-3e1") == [1, 2.5, -30]
+    assert integers("1, 9007199254740991 -3") == [1, 2**53 - 1, -3]
     assert seeds(MAX_SEED, 3) == [MAX_SEED, 0, 1]
     assert make_list("a", None, "b") == ["a", "b"]
 
@@ -84,6 +88,9 @@ def test_lists_are_written_down():
     [
         (numbers, "1, two", 'two" is no number; write numbers between commas'),
         (numbers, "1, nan", "not finite"),
+        (integers, "1, 2.5", '"2.5" is no whole number; write some between commas'),
+        (integers, "9007199254740992", "holds a number beyond"),
+        (integers, "", "written holds 0 values; write 1 to 1024"),
         (numbers, "", "written holds 0 values; write 1 to 1024"),
         (texts, "\n \n", "lines holds 0 values"),
     ],

@@ -38,7 +38,7 @@ print(json.dumps({id: spec.light for id, spec in specs.items()}))
 """
     light = json.loads(run(code))
     assert {id for id, is_light in light.items() if is_light} == {
-        "load_pipeline", "empty_latents", "fb_cache", "mag_cache", "number", "integer", "boolean", "text", "seed", "size",
+        "load_pipeline", "load_curve", "empty_latents", "fb_cache", "mag_cache", "number", "integer", "boolean", "text", "seed", "size",
         "switch", "texts", "numbers", "seeds", "make_list", "xy_grid",
     }  # fmt: skip
 

@@ -1,0 +1,60 @@
+"""Nodes that write a calibration curve to a file and read it back: measured once, used with `mag_cache` for months."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Final
+
+from graph.context import Context
+from graph.errors import Refused
+from graph.node import node
+from graph.publish import publish, unique_name
+from graph.spec import Doc, File
+from graph.types import plain_fields
+from nodes.image import find_file
+from nodes.sampling.options import LONGEST_CURVE, Curve
+
+FORMAT: Final = "latentgraph/curve-1"
+LARGEST_BYTES: Final = 2**20
+
+
+@node(title="Save curve", version=1, category="save", effect=True, output="file")
+def save_curve(ctx: Context, curve: Curve, name: Annotated[str, Doc("How the file's name begins")] = "curve") -> str:
+    """Write a curve as JSON, with what it was measured on, and give its file name."""
+    chosen = unique_name(name)
+    content = json.dumps({"format": FORMAT, **plain_fields(curve)}, indent=2).encode()
+    publish(ctx.output_folder, chosen, ".curve", content, {"id": chosen, "file": f"{chosen}.curve", "kind": "curve"})
+    return f"{chosen}.curve"
+
+
+@node(title="Load curve", version=1, category="denoise", light=True, output="curve")
+def load_curve(ctx: Context, file: Annotated[str, File(("curve",)), Doc("A file that save_curve wrote")]) -> Curve:
+    """A curve from a file, known while planning. Refuses a file that is missing or no curve."""
+    try:
+        path, name = find_file(ctx.home, file)
+    except ValueError as error:
+        raise Refused(str(error), port="file", code="missing_file") from error
+    data = path.read_bytes()[: LARGEST_BYTES + 1]
+    try:
+        return read_curve(data)
+    except (ValueError, TypeError, KeyError) as error:
+        raise Refused(f"{name} is no curve: {error}. Measure one with calibrate_curve", port="file", code="bad_curve") from error
+
+
+def read_curve(data: bytes) -> Curve:
+    """The curve that `save_curve` wrote. Raises ValueError, TypeError or KeyError for anything else."""
+    if len(data) > LARGEST_BYTES:
+        raise ValueError(f"it has more than {LARGEST_BYTES} bytes")
+    written: dict[str, Any] = json.loads(data)
+    if not isinstance(written, dict) or written.get("format") != FORMAT:
+        raise ValueError(f'its format is not "{FORMAT}"')
+    empty = Curve((1.0,), "", 1, 0, 0, 0.0, "", 0.0)
+    fields = {name: written[name] for name in plain_fields(empty)}
+    for name, example in plain_fields(empty).items():
+        kind = (int, float) if isinstance(example, float) else type(example)
+        if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
+            raise ValueError(f"its {name} is {fields[name]!r}")
+    ratios = fields["ratios"]
+    if not 1 <= len(ratios) <= LONGEST_CURVE or not all(type(one) in (int, float) and 0 < one < 1e6 for one in ratios):
+        raise ValueError(f"its ratios are not 1 to {LONGEST_CURVE} positive numbers")
+    return Curve(**fields | {"ratios": tuple(float(one) for one in ratios)})
