@@ -472,7 +472,8 @@ class Executor:
         report = _LaneReport(job)
         if report.cancelled():
             raise Cancelled
-        run.tell(NodeEvent(id, element, "running", run.now, place))
+        for owner, its_task in list(job.flight.subscribers):  # a run that was cancelled meanwhile has left
+            owner.tell(NodeEvent(owner.tasks.id_of(its_task), owner.tasks.element[its_task], "running", owner.now, place))
         run.places.add(place)
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
@@ -668,7 +669,6 @@ class Executor:
             self._writer.submit(self._flush)
         run.end("cancelled" if run.cancelled else "failed" if "failed" in states else "done")
 
-
     def _flush(self) -> None:
         """Write what is only counted so far: uses of entries, learned costs."""
         with suppress(StoreUnavailable):
@@ -687,6 +687,10 @@ class _LaneReport:
     def cancelled(self) -> bool:
         """Whether nobody wants the work any more."""
         return self._job.flight.cancelled
+
+    def watched(self) -> bool:
+        """Whether one of the runs that wait for the work shows previews."""
+        return any(run.wants_previews for run, _ in list(self._job.flight.subscribers))
 
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         """Tell the step; the estimate is the mean step time after the first step (which warms up)."""

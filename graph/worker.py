@@ -21,20 +21,22 @@ PREVIEW_SECONDS = 0.2
 
 
 class _Remote:
-    """The report of a call: sends frames, and knows which call was cancelled."""
+    """The report of a call: sends frames, and knows which calls were cancelled and which are watched."""
 
-    def __init__(self, channel: Channel, call: int, cancelled: set[int]) -> None:
-        self.channel, self.call, self._cancelled = channel, call, cancelled
-        self._preview_at = 0.0
-        self.previews = False
+    def __init__(self, channel: Channel, call: int, cancelled: set[int], watched: set[int]) -> None:
+        self.channel, self.call, self._cancelled, self._watched = channel, call, cancelled, watched
+        self._preview_at = float("-inf")
 
     def cancelled(self) -> bool:
         return self.call in self._cancelled
 
+    def watched(self) -> bool:
+        return self.call in self._watched
+
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         now = time.monotonic()
         image = None
-        if preview is not None and self.previews and now - self._preview_at >= PREVIEW_SECONDS:
+        if preview is not None and self.watched() and now - self._preview_at >= PREVIEW_SECONDS:
             self._preview_at = now
             image = preview()
         self.channel.send("progress", step, total, image)
@@ -57,6 +59,7 @@ def main(arguments: list[str]) -> None:
     stores = [Store(Path(folder), int(limit)) for limit, _, folder in (entry.partition(":") for entry in folders)]
     worker = ThreadWorker(device, functions, lambda: runtime)
     cancelled: set[int] = set()
+    watched: set[int] = set()
     calls: list[list[Any]] = []
     arrived = threading.Condition()
 
@@ -66,6 +69,9 @@ def main(arguments: list[str]) -> None:
                 message = channel.receive()
                 if message[0] == "cancel":
                     cancelled.add(message[1])
+                    continue
+                if message[0] == "watch":
+                    (watched.add if message[2] else watched.discard)(message[1])
                     continue
                 with arrived:
                     calls.append(message)
@@ -87,14 +93,19 @@ def main(arguments: list[str]) -> None:
         if message[0] == "trim":
             worker.trim()
         elif message[0] == "run":
-            _serve(channel, worker, functions, stores, message, cancelled)
+            _serve(channel, worker, functions, stores, message, (cancelled, watched))
 
 
 def _serve(
-    channel: Channel, worker: ThreadWorker, functions: Any, stores: list[Store], message: list[Any], cancelled: set[int]
+    channel: Channel,
+    worker: ThreadWorker,
+    functions: Any,
+    stores: list[Store],
+    message: list[Any],
+    marked: tuple[set[int], set[int]],
 ) -> None:
     _, call, type_id, inputs, (node_id, element, home, output_folder), resolved = message
-    report = _Remote(channel, call, cancelled)
+    report = _Remote(channel, call, *marked)
     try:
         spec = functions.function(type_id).spec
         given = {name: from_wire(value, stores) for name, value in inputs.items()}

@@ -165,6 +165,9 @@ class Report(Protocol):
     def cancelled(self) -> bool:
         """Whether the work is no longer wanted."""
 
+    def watched(self) -> bool:
+        """Whether someone looks at previews now."""
+
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         """A step is done. `preview` makes the picture; call it only if someone looks."""
 
@@ -192,7 +195,7 @@ class Worker(Protocol):
         """Weights held now: identity to bytes."""
 
     def trim(self) -> None:
-        """Give pooled memory back."""
+        """Give pooled memory back, as far as that is possible; never raises."""
 
     def close(self) -> None:
         """End the worker."""
@@ -294,7 +297,8 @@ class ThreadWorker:
     def trim(self) -> None:
         """See `Worker`."""
         if self._runtime is not None:
-            self._runtime.trim()
+            with suppress(Exception):  # memory that is not given back is no reason to end a lane, a worker or an engine
+                self._runtime.trim()
 
     def close(self) -> None:
         """See `Worker`."""
@@ -465,6 +469,8 @@ class ProcessWorker:
         inputs = {name: to_wire(value, self.stores) for name, value in request.inputs.items()}
         place = [request.node_id, request.element, str(request.home), str(request.output_folder)]
         try:
+            if report.watched():  # before the call, so that the first step has its picture
+                self._channel.send("watch", self._calls, True)
             self._channel.send(
                 "run", self._calls, request.spec.id, inputs, place, dict(request.resolved()) if request.spec.effect else {}
             )
@@ -476,7 +482,7 @@ class ProcessWorker:
         channel = self._channel
         assert channel is not None
         watching = threading.Event()
-        watcher = threading.Thread(target=_forward_cancel, args=(report, channel, self._calls, watching), daemon=True)
+        watcher = threading.Thread(target=_forward, args=(report, channel, self._calls, watching), daemon=True)
         watcher.start()
         try:
             while True:
@@ -549,12 +555,17 @@ class RemoteFailure(LatentgraphError):
         self.trace = trace
 
 
-def _forward_cancel(report: Report, channel: Channel, call: int, stop: threading.Event) -> None:
-    while not stop.wait(0.02):
-        if report.cancelled():
-            with suppress(OSError):
+def _forward(report: Report, channel: Channel, call: int, stop: threading.Event) -> None:
+    """While a call goes on, tell the child who looks at it and that it is not wanted any more."""
+    watched = report.watched()
+    with suppress(OSError):
+        while not stop.wait(0.02):
+            if report.cancelled():
                 channel.send("cancel", call)
-            return
+                return
+            if report.watched() != watched:
+                watched = not watched
+                channel.send("watch", call, watched)
 
 
 def failure_of(error: BaseException) -> tuple[str, str, str]:

@@ -278,6 +278,16 @@ def test_memory_is_given_back_after_every_run_however_it_ended(open_lab: Callabl
     assert made["cpu"].trims == 1
 
 
+def test_memory_that_cannot_be_given_back_does_not_end_the_lane(home: Path) -> None:
+    class Broken(PlainRuntime):
+        def trim(self) -> None:
+            raise RuntimeError("the driver says no")
+
+    with Lab(home, registry, runtime=Broken, host_lanes=1) as lab:
+        for value in (1.0, 2.0, 3.0):
+            assert lab.run(workflow("x", x=n("device_add", a=value))).state == "done"
+
+
 def test_closing_the_engine_ends_what_runs(home: Path) -> None:
     with Lab(home, registry, clock=costly_clock()) as lab:
         handle = lab.start(WAITING)

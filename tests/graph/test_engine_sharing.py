@@ -59,6 +59,17 @@ def test_two_runs_at_once_share_all_their_work(lab: Lab) -> None:
     assert sorted(states_of(result)["w"] for result in results if result) == ["cached"] * 4 + ["done"]
 
 
+def test_a_run_that_waits_hears_the_steps(lab: Lab) -> None:
+    handles = [lab.start(workflow("w", w=n("wait", a=1.0))) for _ in range(2)]
+    assert started.wait(PATIENCE)
+    heard: list[list[str]] = [[], []]
+    while not all("ProgressEvent" in one for one in heard):
+        for handle, one in zip(handles, heard, strict=True):
+            handle.wait(0.01, on_events=lambda events, one=one: one.extend(type(event).__name__ for event in events))
+    gate.set()
+    assert [handle.wait(PATIENCE) is not None for handle in handles] == [True, True]
+
+
 def test_a_run_that_waits_for_one_that_fails_tries_itself(home: Path) -> None:
     calls: list[int] = []
 

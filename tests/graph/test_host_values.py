@@ -18,6 +18,7 @@ step = st.one_of(
 def test_held_values_stay_and_the_rest_keeps_the_budget(steps: list[tuple[str, int, int]]) -> None:
     """Against a plain model: sizes, holds, and the order of use."""
     values, sizes, holds = HostValues(100), dict[bytes, int](), dict[bytes, int]()
+    firm: set[bytes] = set()
     for name, number, amount in steps:
         digest = bytes([number])
         if name == "put":
@@ -43,6 +44,8 @@ def test_held_values_stay_and_the_rest_keeps_the_budget(steps: list[tuple[str, i
         held = sum(sizes[d] for d in here if holds.get(d))
         assert values.bytes == sum(sizes[d] for d in here)
         assert values.bytes <= max(100, held)
+        assert {d for d in firm if holds.get(d)} <= here
+        firm = {d for d in here if holds.get(d)}
 
 
 @pytest.mark.spec("H15")
@@ -62,6 +65,7 @@ def test_a_held_value_is_never_dropped() -> None:
     assert values.put(b"a", "a", 50)
     assert not values.put(b"b", "b", 1)
     assert values.drop_until(0) == 0
+    assert values.get(b"a") == "a"
     values.release(b"a")
     assert values.get(b"a") is None
 

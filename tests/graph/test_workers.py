@@ -42,13 +42,20 @@ class Listener:
     def __init__(self, cancel_at: int | None = None) -> None:
         self.steps: list[tuple[int, int]] = []
         self.notes: list[str] = []
+        self.pictures: list[bytes] = []
+        self.watches = False
         self._cancel_at = cancel_at
 
     def cancelled(self) -> bool:
         return self._cancel_at is not None and len(self.steps) >= self._cancel_at
 
+    def watched(self) -> bool:
+        return self.watches
+
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         self.steps.append((step, total))
+        if preview is not None and self.watches:
+            self.pictures.append(preview())
 
     def note(self, message: str) -> None:
         self.notes.append(message)
@@ -173,6 +180,34 @@ def test_progress_and_notes_are_heard_in_order(bench: Bench) -> None:
     bench.call("steps", listener, count=5, note="five")
     assert listener.steps == [(step, 5) for step in range(1, 6)]
     assert listener.notes == ["five"]
+
+
+def test_pictures_are_made_for_those_who_look(bench: Bench) -> None:
+    listener = Listener()
+    bench.call("steps", listener, count=3)
+    assert listener.pictures == []
+    listener.watches = True
+    bench.call("steps", listener, count=3)
+    assert listener.pictures[0] == b"picture 1"
+    listener.watches = False
+    made = len(listener.pictures)
+    bench.call("steps", listener, count=3)
+    assert len(listener.pictures) == made
+
+
+def test_a_look_that_begins_during_a_call_is_served(bench: Bench) -> None:
+    class Late(Listener):
+        def progress(self, step: int, total: int, preview: Preview | None) -> None:
+            super().progress(step, total, preview)
+            self.watches = True
+
+        def cancelled(self) -> bool:
+            return bool(self.pictures)
+
+    listener = Late()
+    with pytest.raises(Cancelled):
+        bench.call("endless", listener)
+    assert listener.pictures[0] == b"endless"
 
 
 def test_a_failure_says_its_type_message_and_traceback(bench: Bench) -> None:

@@ -27,7 +27,7 @@ def steps(ctx: Context, count: int, note: str | None = None) -> int:
 @node(title="Endless", version=1)
 def endless(ctx: Context) -> int:
     for step in range(1, int(PATIENCE * 1000)):
-        ctx.progress(step, 1_000_000)
+        ctx.progress(step, 1_000_000, lambda: b"endless")
         time.sleep(0.001)
     raise TimeoutError("nobody cancelled")
 
