@@ -174,8 +174,7 @@ class ActiveRun:
 
     def wait(self, seconds: float) -> None:
         """Wait for an event, or for the end, at most so long."""
-        with self.changed:
-            self._told = False  # from here on the next event wakes us; one told just before is seen now
+        with self.changed:  # whoever tells an event after this look needs the lock to wake us
             if not self.events and self.state == "running":
                 self.changed.wait(seconds)
 

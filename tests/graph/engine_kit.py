@@ -83,7 +83,7 @@ def floor(ctx: Context, a: float) -> float:
 @node(title="Total", version=1)
 def total(ctx: Context, values: list[float]) -> float:
     note_run(ctx)
-    return sum(values)
+    return float(sum(values))
 
 
 @node(title="Say", version=1)

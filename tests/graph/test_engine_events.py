@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,27 @@ def test_a_waiting_reader_is_woken_by_every_batch(open_lab: Callable[..., Lab]) 
     assert result is not None
     assert result.state == "done"
     assert reader.seen == 300
+
+
+def test_an_event_told_while_a_reader_drains_does_not_silence_the_next(lab: Lab) -> None:
+    heard: list[int] = []
+
+    class Sneaky(deque[Event]):
+        """Lets another thread tell an event at the worst moment."""
+
+        def popleft(self) -> Event:
+            event = super().popleft()
+            if event == first:
+                run.tell(second)
+            return event
+
+    handle = lab.start(chain(1))
+    handle.wait(PATIENCE)
+    run = handle._run
+    run.events, run.listener = Sneaky(), lambda: heard.append(1)
+    first, second, third = (NoteEvent("", name, 0.0) for name in ("first", "second", "third"))
+    run.tell(first)
+    assert run.drain() == [first, second]
+    heard.clear()
+    run.tell(third)
+    assert heard == [1]

@@ -190,8 +190,8 @@ FAULTS: Final = (
         "(step - self._first[0]) * (total - step)", "step * (total - step)", (EVENTS,),
     ),
     Fault(
-        "a reader sleeps through events", "graph/execute.py",
-        "            self._told = False  # from here on the next event wakes us; one told just before is seen now\n", "", (EVENTS,),
+        "an event told while a reader drains silences the next", "graph/execute.py",
+        "            self._told = False\n            if not self.events:  # else one", "            if not self.events:  # else one", (EVENTS,),
     ),
     # ---- schedule, workers ----
     Fault(
