@@ -47,6 +47,8 @@ from graph.workers import InputChanged, Request, Value, Worker, failure_of, said
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
 GROUP_SECONDS: Final = 0.001
+#: What a node type that never ran here may take, for the two above; halved by each quick run.
+UNKNOWN_SECONDS: Final = 0.02
 #: Values up to this many bytes are written by the lane itself, larger ones by the writer while the lane goes on.
 LANE_WRITE_BYTES: Final = 16 * 2**20
 #: How soon a task whose lease another process holds is looked at again.
@@ -224,7 +226,8 @@ class Executor:
         self._trims: set[str] = set()
         self._idle = 0
         self._closing = False
-        self._quickest: dict[str, float] = {}
+        #: Seconds that a node type may take, as seen here: one quick run does not make a type quick, a slow one makes it slow.
+        self._usual: dict[str, float] = {}
         self._flushed = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
         places = [*workers, *[HOST] * host_lanes]
@@ -401,13 +404,13 @@ class Executor:
                     self.memory.leases.release(lease)
 
     def _worth_a_lease(self, spec: NodeSpec) -> bool:
-        return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS
+        return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS
 
     def _hit(self, job: _Job, place: str, again: bool = False) -> bool:
         """Early cut-off: the same work is remembered by content. Then the task is `cached` without running."""
         memo = self.memory.memo
         wanted = job.keys if again else job.keys[-1:]
-        if self._quickest.get(job.spec.id, KEEP_SECONDS) < GROUP_SECONDS:
+        if self._usual.get(job.spec.id, UNKNOWN_SECONDS) < GROUP_SECONDS:
             known = memo.known(job.keys[-1])  # what is this quick was never written
             actions = {} if known is None else {job.keys[-1]: known}
         else:
@@ -479,7 +482,7 @@ class Executor:
         if spec.place == "device":
             device = self.schedule.devices[place]
             device.resident, device.start_seconds = dict(worker.resident()), 0.0
-        self._quickest[spec.id] = result.seconds
+        self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
         if spec.persist:

@@ -249,3 +249,23 @@ def test_only_the_last_result_missing_is_computed_from_the_nearest_value(open_la
             path.unlink()
         assert not memo.has_values([s, t])
         assert second.run(text).ran == ["s"]
+
+
+def test_a_quick_run_of_a_node_type_does_not_hide_what_a_slow_one_left_on_disk(open_lab: Callable[..., Lab]) -> None:
+    seconds, time = [0.1], [0.0]
+
+    def clock() -> float:
+        time[0] += seconds[0]
+        return time[0]
+
+    def text(top: float) -> str:
+        return workflow(
+            ["end", "x"], top=n("add", a=top), cut=n("floor", a="@top"), end=n("show", value="@cut"), x=n("show", value=top)
+        )
+
+    with open_lab(clock=clock, host_lanes=1) as first:
+        first.run(text(1.25))
+    with open_lab(clock=clock, host_lanes=1) as second:
+        seconds[0] = 0.0
+        second.run(workflow("q", q=n("show", value="quick")))
+        assert "end" not in second.run(text(1.75)).ran

@@ -174,7 +174,7 @@ FAULTS: Final = (
     ),
     Fault(
         "no single flight across processes", "graph/execute.py",
-        "return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS", "return False", (SHARING,),
+        "return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS", "return False", (SHARING,),
     ),
     Fault(
         "memory is given back after good runs only", "graph/execute.py",
