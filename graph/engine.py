@@ -442,14 +442,13 @@ class Engine:
                 continue
             seen.add(at)
             stack.extend(ref.task for ref in tasks.refs[at])
-            entry = {
+            nodes[_name(tasks, at)] = {
                 "type": tasks.spec_of(at).id,
                 "key": (tasks.structural[at] or b"").hex(),
                 "inputs": {name: _plain(value) for name, value in tasks.constants[at].items()},
+                "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
             }
-            element = tasks.element[at]
-            nodes[tasks.id_of(at) if element is None else f"{tasks.id_of(at)}[{element}]"] = entry
         return {
             "format": "latentgraph/run-1",
             "workflow": document_to_json(tasks.compiled.document),
@@ -497,6 +496,18 @@ def _once(make: Callable[[], Runtime]) -> Callable[[], Runtime]:
             return made[0]
 
     return get
+
+
+def _name(tasks: Tasks, task: int) -> str:
+    element = tasks.element[task]
+    return tasks.id_of(task) if element is None else f"{tasks.id_of(task)}[{element}]"
+
+
+def _links(tasks: Tasks, task: int) -> dict[str, list[str]]:
+    links: dict[str, list[str]] = {}
+    for ref in tasks.refs[task]:
+        links.setdefault(ref.port, []).append(_name(tasks, ref.task))
+    return links
 
 
 def _plain(value: Any) -> Any:

@@ -5,8 +5,6 @@ Importing it imports no torch; that happens when the first device node runs.
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 import sys
 import threading
@@ -50,7 +48,6 @@ class DeviceRuntime:
             return
         if getattr(self._prepared, "done", False):
             return
-        quiet_libraries()
         import torch  # heavy, and not needed by a run whose results are all remembered
 
         with _SETTING_THREADS:
@@ -99,21 +96,6 @@ class DeviceRuntime:
     def trim(self) -> None:
         """Give pooled memory back to the driver."""
         self.pool.trim()
-
-
-def quiet_libraries() -> None:
-    """Keep the model libraries' progress bars and advice off stderr, which is the user's. Errors still show."""
-    for name in ("torchao", "torch.utils._pytree", "diffusers", "transformers"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("DIFFUSERS_VERBOSITY", "error")
-    from diffusers.utils import logging as diffusers_logging  # heavy
-    from transformers.utils import logging as transformers_logging
-
-    diffusers_logging.set_verbosity_error()
-    diffusers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it has no types here
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def memory_budget(device: str, sharers: int) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -130,22 +129,10 @@ def _above(resolved: Mapping[str, Any], start: str, port: str | None) -> Iterato
 
 
 def _sources(resolved: Mapping[str, Any], id: str, port: str | None) -> Iterator[str]:  # Any: plain JSON
-    """Linked nodes: by the run's own record of links where it has one, else by the workflow."""
-    element = re.search(r"\[\d+\]$", id)
-    recorded = resolved.get("nodes", {}).get(id, {}).get("links")
-    plain_id = id[: element.start()] if element else id
-    links: Mapping[str, Any] = recorded if recorded is not None else _workflow_links(resolved, plain_id)
-    for name, source in links.items():
+    """The nodes linked to one port of a node, or to any."""
+    for name, sources in resolved["nodes"].get(id, {}).get("links", {}).items():
         if port is None or name == port:
-            for one in source if isinstance(source, list) else [source]:
-                yield one if one in resolved["nodes"] or element is None else f"{one}{element[0]}"
-
-
-def _workflow_links(resolved: Mapping[str, Any], id: str) -> dict[str, str]:  # Any: plain JSON
-    inputs = resolved.get("workflow", {}).get("nodes", {}).get(id, {}).get("inputs", {})
-    return {
-        name: value["link"].rsplit(".", 1)[0] for name, value in inputs.items() if isinstance(value, dict) and "link" in value
-    }
+            yield from sources
 
 
 def _single(nodes: Mapping[str, Any], resolved: Mapping[str, Any], type: str, port: str) -> Any:  # Any: plain JSON

@@ -53,15 +53,17 @@ def both(model: BenchModel, threads: int) -> Iterator[Both]:
     """Engine and pipeline in this process, each with `threads` torch threads; the memo lies in memory."""
     import torch
     from diffusers import ZImagePipeline
+    from diffusers.utils import logging as diffusers_logging
 
     from graph.catalogue import load_catalogue
     from graph.collector import relax_collector
     from graph.engine import Engine
     from nodes.builtin import MODULES
     from nodes.load import load_pipeline
-    from nodes.runtime import DeviceRuntime, quiet_libraries
+    from nodes.runtime import DeviceRuntime
 
-    quiet_libraries()
+    diffusers_logging.set_verbosity_error()
+    diffusers_logging.disable_progress_bar()
     torch.set_num_threads(threads)
     torch.get_num_threads()
     home = fresh_folder()

@@ -169,13 +169,17 @@ RESOLVED = {
     "created_at": "2026-01-02T03:04:05+00:00",
     "seeds": {},
     "nodes": {
-        "tokens": {"type": "tokenize", "inputs": {"prompt": "a red circle"}},
-        "none": {"type": "tokenize", "inputs": {"prompt": "blurry"}},
-        "yes": {"type": "encode_text", "inputs": {}},
-        "no": {"type": "encode_text", "inputs": {}},
-        "sample": {"type": "denoise", "inputs": {"steps": 9, "guidance": 2.0, "seed": 2**53 - 1, "strength": 1.0}},
-        "decode": {"type": "decode", "inputs": {}},
-        "save": {"type": "save_image", "inputs": {"name": "image"}},
+        "tokens": {"type": "tokenize", "inputs": {"prompt": "a red circle"}, "links": {}},
+        "none": {"type": "tokenize", "inputs": {"prompt": "blurry"}, "links": {}},
+        "yes": {"type": "encode_text", "inputs": {}, "links": {"tokens": ["tokens"]}},
+        "no": {"type": "encode_text", "inputs": {}, "links": {"tokens": ["none"]}},
+        "sample": {
+            "type": "denoise",
+            "inputs": {"steps": 9, "guidance": 2.0, "seed": 2**53 - 1, "strength": 1.0},
+            "links": {"positive": ["yes"], "negative": ["no"]},
+        },
+        "decode": {"type": "decode", "inputs": {}, "links": {"latents": ["sample"]}},
+        "save": {"type": "save_image", "inputs": {"name": "image"}, "links": {"image": ["decode"]}},
     },
 }
 
@@ -225,18 +229,21 @@ def test_what_several_nodes_say_is_null():
 
 
 def test_a_mapped_element_tells_its_own_prompt():
-    nodes = {
-        f"{id}[{element}]": entry if id != "tokens" else {"type": "tokenize", "inputs": {"prompt": f"prompt {element}"}}
-        for id, entry in RESOLVED["nodes"].items()
-        for element in (1,)
-    }
-    assert settings_of(RESOLVED | {"nodes": nodes}, "save")["prompt"] == "prompt 1"
+    nodes = {}
+    for id, entry in RESOLVED["nodes"].items():
+        for element in range(2):
+            links = {port: [f"{one}[{element}]" for one in sources] for port, sources in entry["links"].items()}
+            inputs = {"prompt": f"prompt {element}"} if id == "tokens" else entry["inputs"]
+            nodes[f"{id}[{element}]"] = {"type": entry["type"], "inputs": inputs, "links": links}
+    assert settings_of(RESOLVED | {"nodes": nodes}, "save[1]")["prompt"] is None  # two samplers: the record holds both
+    mine = {id: entry for id, entry in nodes.items() if id.endswith("[1]")}
+    assert settings_of(RESOLVED | {"nodes": mine}, "save[1]")["prompt"] == "prompt 1"
 
 
-def test_a_recorded_link_is_believed_before_the_workflow():
+def test_a_prompt_inside_a_subgraph_is_found():
     nodes = {id: dict(entry) for id, entry in RESOLVED["nodes"].items()}
-    nodes["sample"]["links"] = {"positive": "inner/yes", "negative": "no"}
-    nodes["inner/yes"] = {"type": "encode_text", "inputs": {}, "links": {"tokens": "none"}}
+    nodes["sample"] = nodes["sample"] | {"links": {"positive": ["inner/yes"], "negative": ["no"]}}
+    nodes["inner/yes"] = {"type": "encode_text", "inputs": {}, "links": {"tokens": ["none"]}}
     assert settings_of(RESOLVED | {"nodes": nodes}, "save")["prompt"] == "blurry"
 
 
