@@ -279,6 +279,7 @@ def test_closing_is_possible_at_any_time_and_twice(bench: Bench) -> None:
 # ---- what only a process can do ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "said"), [("exit", "exit code 3"), ("kill", "killed by signal 9")])
 def test_a_death_is_told_and_the_next_call_has_a_fresh_child(process: Bench, how: str, said: str) -> None:
     before = process.value("where")
@@ -293,6 +294,7 @@ def test_a_death_is_told_and_the_next_call_has_a_fresh_child(process: Bench, how
     assert after.split()[5] != before.split()[5]
 
 
+@pytest.mark.slow
 def test_a_child_killed_between_two_calls_is_told_or_replaced(process: Bench) -> None:
     pid = int(process.value("where").split()[5])
     os.kill(pid, signal.SIGKILL)
@@ -303,6 +305,7 @@ def test_a_child_killed_between_two_calls_is_told_or_replaced(process: Bench) ->
     assert process.value("add", a=1.0, b=0.0) == 1.0
 
 
+@pytest.mark.slow
 def test_a_child_that_cannot_set_itself_up_says_why(home: Path) -> None:
     home.mkdir()
     worker = process_worker(home, "tests.graph.worker_nodes:broken_setup")
