@@ -84,8 +84,10 @@ def main(home: Path, output: Path, told: Path) -> None:
 
         with Engine(LIBRARY, home) as engine:
             file.write("ready\n")
+            started = time.perf_counter()
             result = engine.start(engine.plan(engine.load(TEXT)), output_folder=output).wait(on_events=write)
             assert result is not None
+            file.write(f"took {time.perf_counter() - started}\n")
             file.write(f"end {result.state} {result.outputs}\n")
 
 
