@@ -74,6 +74,8 @@ class Tasks:
     declared: dict[int, bytes] = field(default_factory=dict)
     #: Per node: the first task of a heavy unmapped node, or its output values (with `Pending` inside) by port.
     produced: list[int | list[Any]] = field(default_factory=list)
+    #: Per mapped node: its tasks, in the order of their elements.
+    unrolled: dict[int, list[int]] = field(default_factory=dict)
     #: Nodes evaluated while planning, and those whose seed is not drawn.
     light: set[int] = field(default_factory=set)
     undrawn: set[int] = field(default_factory=set)
@@ -100,10 +102,7 @@ class Tasks:
         made = self.produced[node]
         if isinstance(made, int):
             return [made]
-        found = {
-            item.task for value in made for item in (value if isinstance(value, list) else [value]) if isinstance(item, Pending)
-        }
-        return sorted(task for task in found if self.node[task] == node)  # a light node hands on what others make
+        return self.unrolled.get(node, [])
 
 
 class LightContext(Context):
@@ -188,6 +187,7 @@ class _Expansion:
         elements = [self._one(index, spec, i, self._element(index, inputs, mapped, i)) for i in range(count)]
         if any(made is None for made in elements):
             return [None] * len(spec.outputs)
+        self.tasks.unrolled[index] = [made for made in elements if isinstance(made, int)]
         columns = [
             [Pending(made, port) if isinstance(made, int) else made[port] for made in elements if made is not None]
             for port in range(len(spec.outputs))
