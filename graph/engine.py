@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -14,7 +13,6 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from graph.blob import digest_of
@@ -32,12 +30,12 @@ from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
+from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
-from graph.store import Store
 from graph.types import encode
 from graph.why import Reason, explain
-from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
+from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
 
@@ -162,20 +160,23 @@ class Handle:
                 return self._engine.result_of(run)
 
     async def stream(self) -> AsyncIterator[list[Event]]:
-        """Batches of events until the run ends; the loop is told at most once per batch."""
+        """Batches of events until the run ends; the loop is told at most once per batch. One consumer per run."""
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
         self._run.listener = partial(loop.call_soon_threadsafe, arrived.set)
-        while True:
-            ended = self._run.state != "running"
-            events = self._run.drain()
-            if events:
-                yield events
-            elif ended:
-                return
-            else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(arrived.wait(), 0.5)
-                arrived.clear()
+        try:
+            while True:
+                ended = self._run.state != "running"
+                events = self._run.drain()
+                if events:
+                    yield events
+                elif ended:
+                    return
+                else:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(arrived.wait(), 0.5)
+                    arrived.clear()
+        finally:
+            self._run.listener = None
 
     def result(self) -> RunResult:
         """The result of a run that has ended."""
@@ -192,7 +193,8 @@ class Engine:
 
     `runtime` makes a worker's runtime (how functions are called, the model pool) for a device name and a thread count;
     `setup` is the same for worker processes, as "module:function" (see `graph.worker`). `workers`: "thread" runs
-    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more.
+    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more (if there is a
+    `setup`). `device_class` is what decides the bits of results; it must be given unless all devices are CPUs.
     """
 
     def __init__(
@@ -204,23 +206,24 @@ class Engine:
         self.library, self.home, self.devices = library, home, tuple(devices)
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
-        self.environment = environment_of(device_class or cpu_class(len(devices)))
+        self.environment = environment_of(device_class or _cpu_class(devices))
         self.expander = Expander(library, home, self.environment)
-        (home / "spool").mkdir(exist_ok=True)
-        self._spool = Path(tempfile.mkdtemp(prefix="run-", dir=home / "spool"))
-        kind = ("process" if len(devices) > 1 else "thread") if workers == "auto" else workers
+        budget = limits.device or host_memory_bytes() * 4 // 5 // len(devices)
+        schedule = Schedule(dict.fromkeys(devices, budget))
+        self._spool: Spool | None = None
         self.workers: dict[str, Worker] = {}
-        for device in devices:
-            if kind == "process" and setup is not None:
-                stores = [self.memories.memo.store, Store(self._spool, limits.memo)]
-                self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
-            else:
+        if setup is not None and (workers == "process" or (workers == "auto" and len(devices) > 1)):
+            self._spool = Spool.under(home / "spool")
+            courier = Courier(self._spool, self.memories.memo.store)
+            for device in devices:
+                self.workers[device] = ProcessWorker(device, threads, budget, setup, home, courier)
+                schedule.devices[device].start_seconds = PROCESS_START_SECONDS
+        elif workers == "process":
+            raise ValueError("worker processes need `setup`, the name of what sets them up; give it, or workers='thread'")
+        else:
+            for device in devices:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         self.host_lanes = host_lanes
-        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
-        if kind == "process":
-            for name in devices:
-                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
             schedule,
@@ -477,7 +480,8 @@ class Engine:
         for worker in self.workers.values():
             worker.close()
         self.memories.close()
-        rmtree(self._spool, ignore_errors=True)
+        if self._spool is not None:
+            self._spool.close()
 
     def abandon(self) -> None:
         """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
@@ -486,13 +490,21 @@ class Engine:
         """
         for worker in self.workers.values():
             worker.kill()
-        rmtree(self._spool, ignore_errors=True)
+        if self._spool is not None:
+            self._spool.close()
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _cpu_class(devices: Sequence[str]) -> str:
+    others = [device for device in devices if device != "cpu" and not device.startswith("cpu:")]
+    if others:
+        raise ValueError(f"{', '.join(others)} is no CPU: give the engine its device_class, which is part of every key")
+    return cpu_class(len(devices))
 
 
 def _once(make: Callable[[], Runtime]) -> Callable[[], Runtime]:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final, NamedTuple, Protocol
 
 from graph import keys
@@ -42,7 +43,7 @@ from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
 from graph.types import WireType
 from graph.why import last_key, parts_of
-from graph.workers import InputChanged, Request, Value, Worker, failure_of, said_of
+from graph.workers import InputChanged, Request, Value, Worker, WorkerLost, failure_of, said_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
@@ -71,6 +72,20 @@ class NodeResult(NamedTuple):
     key: str
     error: str = ""
     note: str = ""
+    #: Why it failed, for machines: "worker_lost", "out_of_memory", "refused", "input_changed" or "node_failed".
+    code: str = ""
+    #: The traceback of a failure. It names files of this machine: for logs, not for others' eyes.
+    trace: str = ""
+    #: The digests (hex) of its outputs, in port order.
+    outputs: tuple[str, ...] = ()
+
+
+class Failure(NamedTuple):
+    """Why a task failed: the sentence for people, the code for machines, the traceback for logs."""
+
+    message: str
+    code: str
+    trace: str
 
 
 class RunResult(NamedTuple):
@@ -131,7 +146,6 @@ class ActiveRun:
         self.cancelled = False
         self.wants_previews = False
         self.events: deque[Event] = deque()
-        self.traces: dict[int, str] = {}
         self.results: dict[int, NodeResult] = {}
         self.notes: dict[int, str] = {}
         self.messages: list[str] = []
@@ -139,7 +153,9 @@ class ActiveRun:
         self.writing = 0
         self.seconds = 0.0
         self.changed = threading.Condition()
+        #: Called once per batch of events, from a thread of its own that holds no lock; an error of it is dropped.
         self.listener: Callable[[], object] | None = None
+        self.pass_on: Callable[[Callable[[], object]], object] | None = None
         self._told = False
         #: Where something of this run was called: these give memory back when it ends.
         self.places: set[str] = set()
@@ -158,21 +174,20 @@ class ActiveRun:
         """Add an event to the batch; the listener hears of a batch once."""
         self.events.append(event)
         if not self._told:
-            self._told = True
-            if self.listener is not None:
-                self.listener()
-            with self.changed:
-                self.changed.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        self._told = True
+        if self.listener is not None and self.pass_on is not None:
+            self.pass_on(self.listener)
+        with self.changed:
+            self.changed.notify_all()
 
     def end(self, state: RunStateName) -> None:
         """Enter the last state. Its event comes first, so that whoever sees the state finds the event."""
         self.events.append(RunEvent(state, self.now))
         self.state = state
-        self._told = True
-        if self.listener is not None:
-            self.listener()
-        with self.changed:
-            self.changed.notify_all()
+        self._wake()
 
     def wait(self, seconds: float) -> None:
         """Wait for an event, or for the end, at most so long."""
@@ -197,7 +212,7 @@ class ActiveRun:
             self.tell(NoteEvent("", message, self.now))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Job:
     """A task a lane works on."""
 
@@ -206,6 +221,8 @@ class _Job:
     spec: NodeSpec
     flight: Flight
     keys: tuple[bytes, ...]
+    #: Held until what the job gave is written down, so that other processes find it or wait.
+    lease: Lease | None = None
 
 
 class Executor:
@@ -234,16 +251,27 @@ class Executor:
         self._threads = [
             threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places
         ]
+        self._heard: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._threads.append(threading.Thread(target=self._call_listeners, name="latentgraph-listeners", daemon=True))
         self._started = False
+
+    def _call_listeners(self) -> None:
+        while (listener := self._heard.get()) is not None:
+            with suppress(Exception):  # an event loop that is closed, say; the run is none of its business
+                listener()
 
     # ---- runs ----
 
     def start(self, run: ActiveRun) -> None:
         """Take a run in; it is over when its state says so."""
-        if not self._started:
-            self._started = True
-            for thread in self._threads:
-                thread.start()
+        with self._lock:
+            if self._closing:
+                raise RuntimeError("the engine is closed; make a new one")
+            if not self._started:
+                self._started = True
+                for thread in self._threads:
+                    thread.start()
+        run.pass_on = self._heard.put
         run.tell(RunEvent("running", 0.0))
         self._tell_planned(run)
         with self._ready:
@@ -289,11 +317,14 @@ class Executor:
 
     def close(self) -> None:
         """Cancel everything and end the lanes that are idle; a lane inside a long operation is a daemon thread."""
-        for run in list(self._owners.values()):
+        with self._lock:
+            runs = list(self._owners.values())
+        for run in runs:
             self.cancel(run)
         with self._ready:
             self._closing = True
             self._ready.notify_all()
+        self._heard.put(None)
         if self._started:
             for thread in self._threads:
                 thread.join(timeout=2)
@@ -327,7 +358,12 @@ class Executor:
             now = self._clock()
             assignment = self.schedule.take(place, now)
             if assignment is not None:
-                job = self._join(self._owners[id(assignment.run)], assignment.task)
+                run = self._owners[id(assignment.run)]
+                try:
+                    job = self._join(run, assignment.task)
+                except Exception as error:  # our own mistake: the task fails, and the lane lives on
+                    self._broken(run, assignment.task, place, error)
+                    continue
                 if job is not None:
                     if self._idle and (
                         len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")
@@ -360,6 +396,16 @@ class Executor:
         self._flights[content] = flight = Flight(content, run, task)
         return _Job(run, task, spec, flight, found)
 
+    def _broken(self, run: ActiveRun, task: int, place: str, error: Exception) -> None:
+        run.executing -= 1
+        self._free(run.queue, place, 0.0)
+        kind, message, trace = failure_of(error)
+        said = f"{run.tasks.id_of(task)} could not be started: {kind}: {message}"
+        self._record(run, task, "failed", 0.0, place, Failure(said, "node_failed", trace))
+        for dropped in run.queue.drop_descendants(task):
+            self._record(run, dropped, "skipped", message=f"{run.tasks.id_of(task)} failed")
+        self._settle(run)
+
     def _land(self, flight: Flight) -> None:
         if flight.key:
             if self._flights.get(flight.key) is flight:  # a cancelled one may have been replaced meanwhile
@@ -373,7 +419,6 @@ class Executor:
     # ---- one job ----
 
     def _carry_out(self, job: _Job, place: str, worker: Worker) -> None:
-        lease: Lease | None = None
         started = time.perf_counter()
         try:
             if job.keys:
@@ -381,11 +426,11 @@ class Executor:
                     return
                 if self._worth_a_lease(job.spec):
                     try:
-                        lease = self.memory.leases.acquire(job.flight.key)
+                        job.lease = self.memory.leases.acquire(job.flight.key)
                     except StoreUnavailable as error:
                         job.run.say(f"work is not shared with other processes in this run: {error}")
                     else:
-                        if lease is None:
+                        if job.lease is None:
                             self._put_back(job, place)
                             return
                         if self._hit(job, place, again=True):
@@ -399,9 +444,16 @@ class Executor:
         except BaseException as error:  # whatever a node raises is the node's result; the lane lives on
             self._fail(job, place, error, time.perf_counter() - started)
         finally:
-            if lease is not None:
-                with suppress(StoreUnavailable):  # then it ends with this process, or by its time
-                    self.memory.leases.release(lease)
+            self._give_up(job)
+            if place != HOST:
+                self.schedule.devices[place].resident = dict(worker.resident())
+
+    def _give_up(self, job: _Job) -> None:
+        """Let go of a job's lease, if it still has one."""
+        lease, job.lease = job.lease, None
+        if lease is not None:
+            with suppress(StoreUnavailable):  # then it ends with this process, or by its time
+                self.memory.leases.release(lease)
 
     def _worth_a_lease(self, spec: NodeSpec) -> bool:
         return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS
@@ -480,8 +532,7 @@ class Executor:
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
         if spec.place == "device":
-            device = self.schedule.devices[place]
-            device.resident, device.start_seconds = dict(worker.resident()), 0.0
+            self.schedule.devices[place].start_seconds = 0.0
         self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
@@ -519,15 +570,18 @@ class Executor:
         if seconds < GROUP_SECONDS and not is_way_to_others:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
-        elif seconds < KEEP_SECONDS:
+        elif seconds < KEEP_SECONDS and job.lease is None:
             memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
             self._commit(job, values, action)
             self._finish(job, place, values, "done", seconds)
         else:
+            memo.remember(job.keys, action)
+            lease, job.lease = job.lease, None  # the writer's from here on
             waiting = self._finish(job, place, values, "done", seconds, quiet=True)
-            self._writer.submit(self._write_large, job, values, action, waiting)
+            written = _Job(job.run, job.task, job.spec, job.flight, job.keys, lease)
+            self._writer.submit(self._write_large, written, values, action, waiting)
 
     def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
         try:
@@ -540,6 +594,7 @@ class Executor:
             self._commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk
             job.run.say(f"a result of {job.run.tasks.id_of(job.task)} was not kept: {said_of(error)}")
+        self._give_up(job)
         with self._ready:
             for run, task in waiting:
                 run.writing -= 1
@@ -584,7 +639,7 @@ class Executor:
                 mine = run is job.run and task == job.task
                 run.values[task] = dict(enumerate(values))
                 run.writing += quiet
-                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet)
+                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet, values=values)
                 freed += len(run.queue.complete(task)) if task in run.queue.open else 0
                 self._release(run, task)
                 self._settle(run)
@@ -610,9 +665,9 @@ class Executor:
         tasks = job.run.tasks
         said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {_summary(job.run, job.task)}"
         error.__traceback__ = None  # frames would keep tensors alive
-        self._end(job, place, "failed", seconds, said, trace)
+        self._end(job, place, "failed", seconds, Failure(said, _code_of(error, kind, message), trace))
 
-    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, message: str = "", trace: str = "") -> None:
+    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
             self._free(job.run.queue, place, seconds)
@@ -622,9 +677,7 @@ class Executor:
                 return  # this run was cancelled and has left; those that went on waiting try it themselves
             if run.cancelled:
                 state = "cancelled"
-            self._record(run, job.task, state, seconds, place, message)
-            if trace:
-                run.traces[job.task] = trace
+            self._record(run, job.task, state, seconds, place, failure)
             self._release(run, job.task)
             for dropped in run.queue.drop_descendants(job.task):
                 self._record(
@@ -640,17 +693,22 @@ class Executor:
         state: NodeStateName,
         seconds: float = 0.0,
         place: str = "",
+        failure: Failure | None = None,
+        *,
         message: str = "",
         quiet: bool = False,
+        values: Sequence[Value] = (),
     ) -> None:
         tasks = run.tasks
-        id, element = tasks.id_of(task), tasks.element[task]
-        key = tasks.structural[task]
+        id, element, key = tasks.id_of(task), tasks.element[task], tasks.structural[task]
+        said, code, trace = failure or (message, "", "")
+        digests = tuple([value.digest.hex() for value in values])
         run.results[task] = NodeResult(
-            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", message, run.notes.pop(task, "")
-        )
+            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", said, run.notes.pop(task, ""),
+            code, trace, digests,
+        )  # fmt: skip
         if not quiet:
-            run.tell(NodeEvent(id, element, state, run.now, place, seconds, message))
+            run.tell(NodeEvent(id, element, state, run.now, place, seconds, said))
 
     def _settle(self, run: ActiveRun) -> None:
         """End the run if nothing of it is open, running or being written."""
@@ -730,6 +788,16 @@ def _finished(job: _Job, values: Sequence[Value], action: Action, environment: s
     return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))
 
 
+def _code_of(error: BaseException, kind: str, message: str) -> str:
+    if isinstance(error, WorkerLost):
+        return "worker_lost"
+    if isinstance(error, InputChanged):
+        return "input_changed"
+    if kind in ("MemoryError", "OutOfMemoryError", "PoolFull") or "out of memory" in message.lower():
+        return "out_of_memory"
+    return "refused" if kind == "Refused" else "node_failed"
+
+
 def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
     """A task's structural key (if it has one) and, last, its content key; one key if it has no heavy input."""
     tasks = run.tasks
@@ -796,12 +864,7 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
             continue
         weights = weights_of(spec, tasks.constants[task])
         guess = estimate(task)
-        needs[task] = Needs(
-            "device",
-            tuple(sorted(weights.items())),
-            guess.seconds if guess is not None else None,
-            tasks.constants[task].get("device") or None,
-        )
+        needs[task] = Needs("device", tuple(sorted(weights.items())), guess.seconds if guess is not None else None)
     return needs
 
 

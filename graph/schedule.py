@@ -1,7 +1,8 @@
 """Who runs what next: a pure state machine. Events come in with their time, assignments go out; no clock, no thread.
 
-Runs hold their ready tasks; a lane that is free asks `take` with its place ("host" or a device). Order: priority, then
-the client that has used the fewest device-seconds, then that client's own order of runs. Within a run a device prefers
+Runs hold their ready tasks; a lane that is free asks `take` with its place ("host" or a device). Order: priority; then
+each client's own order of runs, of whose first ones that of the client that has used the fewest device-seconds comes
+first, and among equals the one with the least work left, less what it has waited. Within a run a device prefers
 tasks whose weights it holds, then the deepest task, so that what was begun is finished first. A task goes to the
 device that could begin it first: a lane leaves it alone if starting up and loading the weights here takes longer than
 waiting for another device.
@@ -12,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 HOST: Final = "host"
 #: Seconds assumed for a device task never seen before: long, so that a second device is worth its load.
 UNKNOWN_SECONDS: Final = 10.0
 #: Bytes per second assumed for reading weights into a device, until measured (an NVMe disk).
 LOAD_BANDWIDTH: Final = 2e9
+#: Clients whose use is remembered; beyond that, those without a run are forgotten.
+MOST_CLIENTS: Final = 1000
 #: A lane that left a task to another device looks again after this long.
 LOOK_AGAIN_SECONDS: Final = 0.25
 #: A waiting run gains on others by this many seconds of remaining work per second waited.
 AGING: Final = 0.5
-
-Outcome = Literal["done", "cached", "failed", "cancelled"]
 
 
 class Needs(NamedTuple):
@@ -33,11 +34,13 @@ class Needs(NamedTuple):
     place: str
     weights: tuple[tuple[str, int], ...] = ()
     seconds: float | None = None
-    #: Pins the task to one device, if set.
-    device: str | None = None
 
 
 HOST_NEEDS: Final = Needs(HOST)
+
+
+def _seconds_of(needs: Needs) -> float:
+    return UNKNOWN_SECONDS if needs.seconds is None else needs.seconds
 
 
 class RunTasks:
@@ -49,11 +52,11 @@ class RunTasks:
         "client",
         "created",
         "depth",
-        "left",
         "needs",
         "open",
         "pending",
         "priority",
+        "remaining_seconds",
         "sequence",
         "successors",
     )
@@ -73,7 +76,7 @@ class RunTasks:
         self.sequence = 0
         self.needs = needs
         self.open: set[int] = set(tasks)
-        self.left = len(tasks)
+        self.remaining_seconds = sum(map(_seconds_of, needs.values()))
         self.pending: dict[int, int] = {}
         self.successors: dict[int, list[int]] = {}
         self.depth: dict[int, int] = {}
@@ -112,7 +115,7 @@ class RunTasks:
 
     def complete(self, task: int) -> list[int]:
         """Note that a task's outputs exist; the tasks that became ready are pushed and returned."""
-        self.open.discard(task)
+        self._close(task)
         freed: list[int] = []
         for after in self.successors.get(task, ()):
             self.pending[after] -= 1
@@ -123,16 +126,23 @@ class RunTasks:
 
     def drop_descendants(self, task: int) -> list[int]:
         """Close a task that gave nothing and everything below it; returns those below."""
-        self.open.discard(task)
+        self._close(task)
         dropped: list[int] = []
         stack = list(self.successors.get(task, ()))
         while stack:
             after = stack.pop()
             if after in self.open:
-                self.open.discard(after)
+                self._close(after)
                 dropped.append(after)
                 stack.extend(self.successors.get(after, ()))
         return dropped
+
+    def _close(self, task: int) -> None:
+        if task in self.open:
+            self.open.remove(task)
+            needs = self.needs.get(task)
+            if needs is not None:
+                self.remaining_seconds -= _seconds_of(needs)
 
     def drop_all(self) -> list[int]:
         """Close every open task (the run is cancelled); returns them."""
@@ -203,6 +213,9 @@ class Schedule:
         """Forget a run that has ended."""
         if run in self.runs:
             self.runs.remove(run)
+        if len(self.used_seconds) > MOST_CLIENTS:
+            here = {one.client for one in self.runs}
+            self.used_seconds = {client: used for client, used in self.used_seconds.items() if client in here}
 
     def delay(self, run: RunTasks, task: int, until: float) -> None:
         """Put a task back until a time (another process holds its lease)."""
@@ -236,25 +249,24 @@ class Schedule:
 
     def too_big(self, needs: Needs) -> str | None:
         """Why no device can ever take such a task, or None."""
-        allowed = [device for device in self.devices.values() if needs.device in (None, device.name)]
-        if not allowed:
-            return f"it is pinned to {needs.device}, and the devices are {', '.join(self.devices)}; pin it to one of these"
-        if any(device.fits(needs) for device in allowed):
+        if any(device.fits(needs) for device in self.devices.values()):
             return None
         size = sum(size for _, size in needs.weights)
-        most = max((device.budget_bytes for device in allowed), default=0)
+        most = max((device.budget_bytes for device in self.devices.values()), default=0)
         return f"its weights take {size:,} bytes and the largest device has {most:,}; use a smaller model or a larger device"
 
     def _order(self, now: float) -> list[RunTasks]:
+        """Runs in the order they are looked at: of each client its own order, of clients the first run's claim."""
         if len(self.runs) < 2:
             return self.runs
-        first = {run.client: run.sequence for run in sorted(self.runs, key=lambda run: -run.sequence)}
-        clients = sorted(first, key=lambda client: (round(self.used_seconds.get(client, 0.0), 1), first[client]))
-        rank = {client: at for at, client in enumerate(clients)}
-        return sorted(
-            self.runs,
-            key=lambda run: (-run.priority, rank[run.client], run.sequence, len(run.open) - AGING * (now - run.created)),
-        )
+        places: dict[str, int] = {}
+        ranked: list[tuple[tuple[float, ...], RunTasks]] = []
+        for run in sorted(self.runs, key=lambda run: (-run.priority, run.sequence)):
+            place = places[run.client] = places.get(run.client, -1) + 1
+            used = round(self.used_seconds.get(run.client, 0.0), 1)
+            claim = run.remaining_seconds - AGING * (now - run.created)
+            ranked.append(((-run.priority, place, used, claim, run.sequence), run))
+        return [run for _, run in sorted(ranked, key=lambda entry: entry[0])]
 
     @staticmethod
     def _from_host(run: RunTasks) -> int | None:
@@ -268,7 +280,7 @@ class Schedule:
         for needs, heap in run.groups():
             while heap and heap[0][1] not in run.open:
                 heappop(heap)
-            if not heap or needs.device not in (None, device.name) or not device.fits(needs):
+            if not heap or not device.fits(needs):
                 continue
             delay = device.delay(needs, now, self.load_bandwidth)
             if delay and self._sooner_elsewhere(device, needs, delay, now):
@@ -289,5 +301,5 @@ class Schedule:
         return any(
             other.delay(needs, now, self.load_bandwidth) < delay
             for other in self.devices.values()
-            if other is not device and needs.device in (None, other.name) and other.fits(needs)
+            if other is not device and other.fits(needs)
         )

@@ -267,6 +267,10 @@ class Store:
         """Whether a file of this digest is here (2 us); whether it is whole shows in `get`."""
         return any(self._path(digest, suffix).exists() for suffix in SUFFIXES)
 
+    def file_of(self, digest: bytes) -> Path | None:
+        """The file of this digest, for another process to map; pin it first."""
+        return next((path for suffix in SUFFIXES if (path := self._path(digest, suffix)).exists()), None)
+
     def _check(self, digest: bytes, view: memoryview, status: os.stat_result) -> Packed:
         mark = (status.st_ino, status.st_size, status.st_mtime_ns)
         seen = self._seen.get(digest)

@@ -248,7 +248,7 @@ NODES: tuple[Callable[..., Any], ...] = (
 registry = Registry.of(*NODES)
 
 
-def setup(device: str, threads: int, home: Path) -> tuple[Registry, PlainRuntime]:
+def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, PlainRuntime]:
     """For worker processes: "tests.graph.engine_kit:setup"."""
     return registry, PlainRuntime(device, threads)
 
