@@ -864,7 +864,9 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
             continue
         weights = weights_of(spec, tasks.constants[task])
         guess = estimate(task)
-        needs[task] = Needs("device", tuple(sorted(weights.items())), guess.seconds if guess is not None else None)
+        seconds = guess.seconds if guess is not None else None
+        pin = tasks.constants[task].get("device")  # a text port of this name says where the node shall run
+        needs[task] = Needs("device", tuple(sorted(weights.items())), seconds, pin if isinstance(pin, str) and pin else None)
     return needs
 
 
