@@ -125,7 +125,7 @@ class Remembered:
 
     def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
         """Those that are here."""
-        live = {digest for digest in digests if self._memo.values.get(digest) is not None}
+        live = set(self._memo.values.find(digests))
         return (
             live | self._memo.has_values([digest for digest in digests if digest not in live])
             if len(live) < len(digests)
@@ -381,13 +381,15 @@ class Engine:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
         tasks, lost = plan.tasks, set[bytes]()
         while True:
-            wanted = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
-            wanted.update(printed for printed in plan.roots.printed if printed[0] in plan.hits)
+            wanted = [printed for printed in plan.roots.printed if printed[0] in plan.hits]
+            if plan.run:
+                read = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
+                wanted.extend(read.difference(wanted))
             values: dict[int, dict[int, Value]] = {}
             before = len(lost)
-            loaded = self.executor.load([plan.hits[task][port] for task, port in wanted])
-            for task, port in wanted:
-                digest = plan.hits[task][port]
+            digests = [plan.hits[task][port] for task, port in wanted]
+            loaded = self.executor.load(digests)
+            for (task, port), digest in zip(wanted, digests, strict=True):
                 value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
                 if value is None:
                     lost.add(digest)
@@ -420,6 +422,14 @@ class Engine:
         above = set(plan.skipped)
         for index, spec in enumerate(tasks.compiled.specs):
             id = tasks.compiled.ids[index]
+            made = tasks.produced[index]
+            if isinstance(made, int) and made in above and made not in run.results:  # the quick way of the common case
+                kept = tasks.remembered.get(made)
+                if kept is None:
+                    named = (tasks.structural[made] or b"").hex()
+                    kept = tasks.remembered[made] = NodeResult(id, None, spec.id, "cached", 0.0, "", named)
+                nodes.append(kept)
+                continue
             mine = tasks.tasks_of(index)
             if index in tasks.light and not mine:
                 nodes.append(NodeResult(id, None, spec.id, "done", 0.0, "", "", note="light"))

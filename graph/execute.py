@@ -37,7 +37,7 @@ from graph.folder import StoreUnavailable
 from graph.history import Estimate, History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
-from graph.plan import Plan, pendings, signature_of
+from graph.plan import Plan, signature_of
 from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
 from graph.types import WireType
@@ -432,7 +432,7 @@ class Executor:
     def load(self, digests: Sequence[bytes]) -> dict[bytes, Value]:
         """Those values that are in memory or whole in the store."""
         memo = self.memory.memo
-        kept = {digest: value for digest in digests if isinstance(value := memo.values.get(digest), Value)}
+        kept = {digest: value for digest, value in memo.values.find(digests).items() if isinstance(value, Value)}
         if len(kept) < len(digests):
             for digest, packed in memo.get_values([digest for digest in digests if digest not in kept]).items():
                 value = kept[digest] = Value(digest, packed=packed)
@@ -830,7 +830,9 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         return [live(item) for item in value] if isinstance(value, list) else value
 
     def exists(value: Any) -> bool:
-        found = [run.values.get(pending.task, {}).get(pending.port) for pending in pendings(value)]
-        return all(one is not None and not one.lost for one in found)
+        if isinstance(value, Pending):
+            made = run.values.get(value.task, {}).get(value.port)
+            return made is not None and not made.lost
+        return all(map(exists, value)) if isinstance(value, list) else True
 
     return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}

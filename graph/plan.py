@@ -177,7 +177,8 @@ def resolve(
 
     hits: dict[int, tuple[bytes, ...]] = {}
     _ask_structural(tasks, roots.tasks, memo, hits)
-    here = memo.has_values(list({hits[task][port] for task, port in roots.printed if task in hits} - lost))
+    printed = {hits[task][port] for task, port in roots.printed if task in hits}
+    here = memo.has_values(list(printed - lost if lost else printed))
     gone = {task for task, port in roots.printed if task in hits and hits[task][port] not in here}
     open_roots = [root for root in roots.tasks if root not in hits or root in gone]
     if open_roots:
@@ -212,13 +213,12 @@ def _ask_ancestors(
 
 
 def _ask_structural(tasks: Tasks, wanted: Iterable[int], memo: Lookup, hits: dict[int, tuple[bytes, ...]]) -> None:
-    by_key: dict[bytes, list[int]] = {}
-    for task in wanted:
-        key = tasks.structural[task]
-        if key is not None and task not in hits and tasks.spec_of(task).cache:
-            by_key.setdefault(key, []).append(task)
-    for key, action in memo.find(list(by_key)).items():
-        for task in by_key[key]:
+    structural = tasks.structural
+    asked = [task for task in wanted if structural[task] is not None and task not in hits and tasks.spec_of(task).cache]
+    found = memo.find([key for task in asked if (key := structural[task]) is not None])
+    for task in asked:
+        action = found.get(structural[task])  # type: ignore[arg-type]  # none is None
+        if action is not None:
             hits[task] = action.outputs
 
 
