@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import threading
 import time
@@ -37,6 +38,7 @@ from graph.types import encode
 from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
+FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WorkerKind = Literal["auto", "thread", "process"]
 
 
@@ -76,8 +78,14 @@ class Memories:
         self._folders: dict[Path, DiskCacheFolder] = {}
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache."""
-        path = self.home / "disk_cache" / str(constants.get("folder") or "default")
+        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache.
+
+        Raises StoreUnavailable if it cannot be made, or if its name is more than a name.
+        """
+        name = str(constants.get("folder") or "default")
+        if not FOLDER_NAME.fullmatch(name):
+            raise StoreUnavailable(f'"{name}" is no name of a disk_cache folder; use letters, digits, "_" and "-"')
+        path = self.home / "disk_cache" / name
         folder = self._folders.get(path)
         if folder is None:
             folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
