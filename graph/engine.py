@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import threading
 import time
@@ -37,6 +38,7 @@ from graph.types import encode
 from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
+FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WorkerKind = Literal["auto", "thread", "process"]
 
 
@@ -76,8 +78,14 @@ class Memories:
         self._folders: dict[Path, DiskCacheFolder] = {}
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache."""
-        path = self.home / "disk_cache" / str(constants.get("folder") or "default")
+        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache.
+
+        Raises StoreUnavailable if it cannot be made, or if its name is more than a name.
+        """
+        name = str(constants.get("folder") or "default")
+        if not FOLDER_NAME.fullmatch(name):
+            raise StoreUnavailable(f'"{name}" is no name of a disk_cache folder; use letters, digits, "_" and "-"')
+        path = self.home / "disk_cache" / name
         folder = self._folders.get(path)
         if folder is None:
             folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
@@ -421,8 +429,9 @@ class Engine:
             if isinstance(made, int) and made in above and made not in run.results:  # the quick way of the common case
                 kept = tasks.remembered.get(made)
                 if kept is None:
-                    named = (tasks.structural[made] or b"").hex()
-                    kept = tasks.remembered[made] = NodeResult(id, None, spec.id, "cached", 0.0, "", named)
+                    kept = NodeResult(id, None, spec.id, "cached", 0.0, "", run.key_of(made))
+                    if tasks.structural[made] is not None:  # else its key is by content, and another one next time
+                        tasks.remembered[made] = kept
                 nodes.append(kept)
                 continue
             mine = tasks.tasks_of(index)
@@ -431,12 +440,10 @@ class Engine:
             results = [run.results[task] for task in mine if task in run.results]
             remembered = [task for task in mine if task in above and task not in run.results]
             if remembered and not results:
-                key = tasks.structural[remembered[0]]
-                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", key.hex() if key else ""))
+                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", run.key_of(remembered[0])))
             else:
                 nodes.extend(
-                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", (tasks.structural[task] or b"").hex())
-                    for task in remembered
+                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", run.key_of(task)) for task in remembered
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
@@ -457,7 +464,7 @@ class Engine:
             stack.extend(ref.task for ref in tasks.refs[at])
             nodes[_name(tasks, at)] = {
                 "type": tasks.spec_of(at).id,
-                "key": (tasks.structural[at] or b"").hex(),
+                "key": run.key_of(at),
                 "inputs": {name: _plain(value) for name, value in tasks.constants[at].items()},
                 "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),

@@ -159,6 +159,8 @@ class ActiveRun:
         self._told = False
         #: Where something of this run was called: these give memory back when it ends.
         self.places: set[str] = set()
+        #: Content keys of tasks that have no structural key, once their inputs exist.
+        self.content_keys: dict[int, bytes] = {}
         self.printed = {task for task, _ in plan.roots.printed}
         self.uses: dict[int, int] = {}
         for task in plan.run:
@@ -169,6 +171,16 @@ class ActiveRun:
     def now(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.started
+
+    def key_of(self, task: int) -> str:
+        """The key (hex) that a task's result is remembered under; "" while there is none, or if it never is."""
+        tasks = self.tasks
+        key = tasks.structural[task] or self.content_keys.get(task)
+        if key is None and tasks.skeleton[task] and tasks.spec_of(task).cache:
+            hits = self.plan.hits
+            if all(ref.task in hits for ref in tasks.refs[task]):
+                key = keys.content_key(tasks.skeleton[task], [hits[ref.task][ref.output] for ref in tasks.refs[task]])
+        return key.hex() if key else ""
 
     def tell(self, event: Event) -> None:
         """Add an event to the batch; the listener hears of a batch once."""
@@ -389,6 +401,8 @@ class Executor:
             return _Job(run, task, spec, flight, ())
         found = _keys_of(run, task)
         content = found[-1]
+        if tasks.structural[task] is None:
+            run.content_keys[task] = content
         under_way = self._flights.get(content)
         if under_way is not None and not under_way.cancelled:
             under_way.subscribers.append((run, task))
@@ -700,11 +714,11 @@ class Executor:
         values: Sequence[Value] = (),
     ) -> None:
         tasks = run.tasks
-        id, element, key = tasks.id_of(task), tasks.element[task], tasks.structural[task]
+        id, element = tasks.id_of(task), tasks.element[task]
         said, code, trace = failure or (message, "", "")
         digests = tuple([value.digest.hex() for value in values])
         run.results[task] = NodeResult(
-            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", said, run.notes.pop(task, ""),
+            id, element, tasks.spec_of(task).id, state, seconds, place, run.key_of(task), said, run.notes.pop(task, ""),
             code, trace, digests,
         )  # fmt: skip
         if not quiet:
@@ -767,7 +781,11 @@ class _LaneReport:
             watching = [(run, task) for run, task in self._job.flight.subscribers if run.wants_previews]
             if watching:
                 self._preview_at = now
-                image = preview()
+                try:
+                    image = preview()
+                except Exception as error:  # a picture nobody needs must not fail the work
+                    self.note(f"no preview could be made: {said_of(error)}")
+                    return
                 for run, task in watching:
                     run.tell(PreviewEvent(run.tasks.id_of(task), run.tasks.element[task], image, run.now))
 
@@ -864,7 +882,9 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
             continue
         weights = weights_of(spec, tasks.constants[task])
         guess = estimate(task)
-        needs[task] = Needs("device", tuple(sorted(weights.items())), guess.seconds if guess is not None else None)
+        seconds = guess.seconds if guess is not None else None
+        pin = tasks.constants[task].get("device")  # a text port of this name says where the node shall run
+        needs[task] = Needs("device", tuple(sorted(weights.items())), seconds, pin if isinstance(pin, str) and pin else None)
     return needs
 
 

@@ -1,8 +1,8 @@
 """Who runs what next: a pure state machine. Events come in with their time, assignments go out; no clock, no thread.
 
 Runs hold their ready tasks; a lane that is free asks `take` with its place ("host" or a device). Order: priority; then
-each client's own order of runs, of whose first ones that of the client that has used the fewest device-seconds comes
-first, and among equals the one with the least work left, less what it has waited. Within a run a device prefers
+the client that has used the fewest device-seconds, among equals the one whose first run has the least work left, less
+what it has waited; of a client, its own order of runs. Within a run a device prefers
 tasks whose weights it holds, then the deepest task, so that what was begun is finished first. A task goes to the
 device that could begin it first: a lane leaves it alone if starting up and loading the weights here takes longer than
 waiting for another device.
@@ -34,6 +34,8 @@ class Needs(NamedTuple):
     place: str
     weights: tuple[tuple[str, int], ...] = ()
     seconds: float | None = None
+    #: Pins the task to one device, if set.
+    device: str | None = None
 
 
 HOST_NEEDS: Final = Needs(HOST)
@@ -249,24 +251,25 @@ class Schedule:
 
     def too_big(self, needs: Needs) -> str | None:
         """Why no device can ever take such a task, or None."""
-        if any(device.fits(needs) for device in self.devices.values()):
+        allowed = [device for device in self.devices.values() if needs.device in (None, device.name)]
+        if not allowed:
+            return f"it is pinned to {needs.device}, and the devices are {', '.join(self.devices)}; pin it to one of these"
+        if any(device.fits(needs) for device in allowed):
             return None
         size = sum(size for _, size in needs.weights)
-        most = max((device.budget_bytes for device in self.devices.values()), default=0)
+        most = max(device.budget_bytes for device in allowed)
         return f"its weights take {size:,} bytes and the largest device has {most:,}; use a smaller model or a larger device"
 
     def _order(self, now: float) -> list[RunTasks]:
-        """Runs in the order they are looked at: of each client its own order, of clients the first run's claim."""
+        """Runs in the order they are looked at: by priority, then by client, of each client its own order."""
         if len(self.runs) < 2:
             return self.runs
-        places: dict[str, int] = {}
-        ranked: list[tuple[tuple[float, ...], RunTasks]] = []
+        claims: dict[str, tuple[float, float, int]] = {}
         for run in sorted(self.runs, key=lambda run: (-run.priority, run.sequence)):
-            place = places[run.client] = places.get(run.client, -1) + 1
             used = round(self.used_seconds.get(run.client, 0.0), 1)
-            claim = run.remaining_seconds - AGING * (now - run.created)
-            ranked.append(((-run.priority, place, used, claim, run.sequence), run))
-        return [run for _, run in sorted(ranked, key=lambda entry: entry[0])]
+            work_left = run.remaining_seconds - AGING * (now - run.created)
+            claims.setdefault(run.client, (used, work_left, run.sequence))
+        return sorted(self.runs, key=lambda run: (-run.priority, claims[run.client], run.sequence))
 
     @staticmethod
     def _from_host(run: RunTasks) -> int | None:
@@ -280,7 +283,7 @@ class Schedule:
         for needs, heap in run.groups():
             while heap and heap[0][1] not in run.open:
                 heappop(heap)
-            if not heap or not device.fits(needs):
+            if not heap or needs.device not in (None, device.name) or not device.fits(needs):
                 continue
             delay = device.delay(needs, now, self.load_bandwidth)
             if delay and self._sooner_elsewhere(device, needs, delay, now):
@@ -301,5 +304,5 @@ class Schedule:
         return any(
             other.delay(needs, now, self.load_bandwidth) < delay
             for other in self.devices.values()
-            if other is not device and other.fits(needs)
+            if other is not device and needs.device in (None, other.name) and other.fits(needs)
         )

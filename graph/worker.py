@@ -15,7 +15,7 @@ from typing import Any
 from graph.context import Preview
 from graph.errors import Cancelled
 from graph.processes import Channel, Courier, Spool, shown
-from graph.workers import Request, ThreadWorker, failure_of
+from graph.workers import Request, ThreadWorker, failure_of, said_of
 
 #: Previews are made at the first step and then at most this often.
 PREVIEW_SECONDS = 0.2
@@ -39,7 +39,10 @@ class _Remote:
         image = None
         if preview is not None and self.watched() and now - self._preview_at >= PREVIEW_SECONDS:
             self._preview_at = now
-            image = preview()
+            try:
+                image = preview()
+            except Exception as error:  # a picture nobody needs must not fail the work
+                self.note(f"no preview could be made: {said_of(error)}")
         self.channel.send("progress", self.call, step, total, image)
 
     def note(self, message: str) -> None:

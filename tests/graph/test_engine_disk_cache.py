@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from graph import environment
-from tests.graph.engine_kit import Lab, costly_clock, n, registry, with_specs, workflow
+from graph.context import Context
+from graph.node import node
+from graph.registry import Registry
+from tests.graph.engine_kit import Lab, add, costly_clock, n, registry, with_specs, workflow
 
 TEXT = workflow(
     "end", top=n("device_add", a=1.0), mid=n("add", a="@top"), kept=n("disk_cache", value="@mid"), end=n("add", a="@kept", b=5.0)
@@ -151,3 +154,18 @@ def test_a_folder_that_cannot_be_written_does_not_fail_the_run(lab: Lab, home: P
     assert outcome.state == "done"
     assert outcome.output == 6.0
     assert any("cannot be used for caching" in message for message in outcome.result.messages)
+
+
+@pytest.mark.parametrize("folder", ["../escaped", "/tmp/escaped", "a/b", "..", "a" * 65])
+def test_entries_stay_under_the_home_whatever_a_workflow_calls_their_folder(home: Path, folder: str) -> None:
+    @node(title="Keep", version=1, persist=True)
+    def keep(ctx: Context, value: float, folder: str) -> float:
+        return value
+
+    with Lab(home, Registry.of(keep, add)) as lab:
+        outcome = lab.run(workflow("k", a=n("add", a=1.0), k=n("keep", value="@a", folder=folder)))
+        assert outcome.output == 1.0
+        assert any("is no name of a disk_cache folder" in said for said in outcome.result.messages)
+        assert not (home / "disk_cache").exists()
+        lab.run(workflow("k", a=n("add", a=1.0), k=n("keep", value="@a", folder="texts-2")))
+        assert len(list((home / "disk_cache" / "texts-2").glob("*.msgpack"))) == 1
