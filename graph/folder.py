@@ -66,7 +66,7 @@ def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
             raise OSError(errno.EINVAL, "it is not a plain file with content", str(path))
         if status.st_size >= COPY_BELOW:
             try:
-                return memoryview(mmap.mmap(file, status.st_size, access=mmap.ACCESS_READ)), status
+                return memoryview(mmap.mmap(file, status.st_size, access=mmap.ACCESS_COPY)).toreadonly(), status
             except OSError as error:
                 if error.errno != errno.EMFILE:
                     raise
