@@ -11,7 +11,7 @@ from graph.node import node
 from graph.publish import publish, unique_name
 from graph.spec import Doc, File
 from graph.types import plain_fields
-from nodes.image import find_file
+from nodes.files import find_file
 from nodes.sampling.options import LONGEST_CURVE, Curve
 
 FORMAT: Final = "latentgraph/curve-1"

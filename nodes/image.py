@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Final
 
 from graph.context import Context
 from graph.node import node
 from graph.spec import Doc, File, Range, Text
+from nodes.files import find_file
 from nodes.tensors import WireTensor
 from nodes.values import Image
 
@@ -35,22 +33,6 @@ def load_image(ctx: Context, file: Annotated[str, File(("image",)), Doc("A pictu
     if path.stat().st_size > LARGEST_FILE_BYTES:
         raise ValueError(f"{name} has {path.stat().st_size} bytes; pictures may have {LARGEST_FILE_BYTES}. Make it smaller")
     return from_picture(open_picture(path.read_bytes(), name))
-
-
-def find_file(home: Path, file: object) -> tuple[Path, str]:
-    """The path and shown name of a file literal, `{"file": name, "sha256": hex}` or the bare hex, in `home`/files.
-
-    Files lie there under their SHA-256. Raises ValueError if there is none.
-    """
-    named: Mapping[str, Any] = cast("Mapping[str, Any]", file) if isinstance(file, Mapping) else {"sha256": file}
-    digest = str(named.get("sha256", ""))
-    name = str(named.get("file", "")) or f"{digest[:12]}..."
-    if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise ValueError(f'"{digest[:80]}" is no SHA-256 (64 small hex digits); upload the file and use the answer\'s sha256')
-    path = home / "files" / digest
-    if path.is_file():
-        return path, name
-    raise ValueError(f"the file {name} (sha256 {digest[:12]}...) is not here; upload it again")
 
 
 def open_picture(data: bytes, name: str) -> Picture:
