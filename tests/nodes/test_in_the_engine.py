@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections import Counter
 
 import pytest
 import torch
 from PIL import Image as Pillow
+from safetensors.torch import load_file, save_file
 
 from graph.engine import Engine
 from graph.errors import WorkflowError
@@ -121,6 +124,56 @@ def test_an_embedding_kept_on_disk_gives_the_same_bits_in_another_engine(run, tm
     states = {node.id: node.state for node in result.nodes}
     assert (states["kept"], states["no_text"], states["sample"]) == ("cached", "cached", "done")
     assert Pillow.open(tmp_path / "out" / result.outputs["file"]).tobytes() == expected_bytes(references)
+
+
+def edit_json(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def edit_weights(path):
+    tensors = load_file(path)
+    name = sorted(tensors)[0]
+    save_file(tensors | {name: tensors[name] + 1}, path, metadata={"format": "pt"})
+
+
+#: What may be changed of a model, and whether an embedding kept on disk still stands for it.
+EMBEDDING_DEPENDS_ON = {
+    "nothing": (lambda folder: None, True),
+    "denoiser weights": (lambda folder: edit_weights(folder / "transformer" / "diffusion_pytorch_model.safetensors"), True),
+    "schedule": (lambda folder: edit_json(folder / "scheduler" / "scheduler_config.json", shift=1.5), True),
+    "encoder weights": (lambda folder: edit_weights(folder / "text_encoder" / "model.safetensors"), False),
+    "encoder configuration": (lambda folder: edit_json(folder / "text_encoder" / "config.json", rms_norm_eps=0.1), False),
+    "vocabulary": (lambda folder: edit_json(folder / "tokenizer" / "tokenizer.json", version="2.0"), False),
+    "tokenizer configuration": (
+        lambda folder: edit_json(folder / "tokenizer" / "tokenizer_config.json", model_max_length=9),
+        False,
+    ),
+    "chat template": (lambda folder: (folder / "tokenizer" / "chat_template.jinja").write_text("{{ messages }}"), False),
+    "special tokens": (lambda folder: (folder / "tokenizer" / "special_tokens_map.json").write_text("{}"), False),
+    "added tokens": (lambda folder: (folder / "tokenizer" / "added_tokens.json").write_text("{}"), False),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("A10")
+def test_a_kept_embedding_stands_for_exactly_what_made_it(engine, models, tmp_path, monkeypatch):
+    monkeypatch.setenv("LATENTGRAPH_MODELS", os.pathsep.join([str(models), str(tmp_path / "changed")]))
+
+    def planned(**changes):
+        return engine.plan(engine.load(workflow(**changes)), targets=["kept"])
+
+    assert engine.start(planned()).wait().state == "done"
+    found = {}
+    for name, (change, _) in EMBEDDING_DEPENDS_ON.items():
+        folder = tmp_path / "changed" / name.replace(" ", "_")
+        shutil.copytree(models / "tiny", folder)
+        change(folder)
+        found[name] = not planned(model={"model": folder.name}).run
+    assert found == {name: stands for name, (_, stands) in EMBEDDING_DEPENDS_ON.items()}
+    assert not planned().run
+    assert planned(model={"dtype": "bfloat16"}).run
+    assert planned(tokens={"prompt": "a red circle "}).run
+    assert not planned(no_tokens={"prompt": "other"}, sample={"seed": 6, "steps": 9}).run
 
 
 def expected_bytes(references):
