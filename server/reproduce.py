@@ -159,7 +159,7 @@ def _render(engine: Engine, scratch: Workspace, image: Path, saved: Saved, outpu
     index = compiled.index.get(saved.node)
     if index is None or not compiled.specs[index].effect:
         effects = [id for id, spec in zip(compiled.ids, compiled.specs, strict=True) if spec.effect]
-        known = nearest(saved.node, effects)
+        known = nearest(saved.node, effects).rstrip(".")
         raise _refusal(image, f'says that "{saved.node}" saved it, which is no saving node of its workflow; {_ADVICE}.{known}')
     refuse_missing(compiled, scratch.home, (), str(image))
     result = carry_out(engine, engine.plan(compiled, targets=[saved.target], seeds=saved.seeds), output)

@@ -196,6 +196,7 @@ def test_reproduce_refuses_pictures_of_strangers_before_anything_runs(
     outcome = latentgraph("reproduce", path)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
+    assert not outcome.err.endswith("..\n")
     assert "Traceback" not in outcome.err
 
 
