@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graph.context import Preview
-from graph.errors import Cancelled
+from graph.errors import Cancelled, DeclarationError
 from graph.store import Store
 from graph.workers import Channel, Request, Result, ThreadWorker, failure_of, from_wire, to_wire
 
@@ -104,10 +104,14 @@ def _serve(
     message: list[Any],
     marked: tuple[set[int], set[int]],
 ) -> None:
-    _, call, type_id, inputs, (node_id, element, home, output_folder), resolved = message
+    _, call, (type_id, code), inputs, (node_id, element, home, output_folder), resolved = message
     report = _Remote(channel, call, *marked)
     try:
         spec = functions.function(type_id).spec
+        if spec.code != code:  # this process started later, and read the node types itself
+            raise DeclarationError(
+                f"the code of {type_id} changed after this run was planned; start again to use the changed code"
+            )
         given = {name: from_wire(value, stores) for name, value in inputs.items()}
         request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
         result: Result = worker.run(request, report)

@@ -472,7 +472,12 @@ class ProcessWorker:
             if report.watched():  # before the call, so that the first step has its picture
                 self._channel.send("watch", self._calls, True)
             self._channel.send(
-                "run", self._calls, request.spec.id, inputs, place, dict(request.resolved()) if request.spec.effect else {}
+                "run",
+                self._calls,
+                [request.spec.id, request.spec.code],
+                inputs,
+                place,
+                dict(request.resolved()) if request.spec.effect else {},
             )
             return self._listen(request, report)
         except (EOFError, OSError) as error:
