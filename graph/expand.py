@@ -309,6 +309,8 @@ class _Expansion:
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
+            if spec.persist:  # its other inputs say where the value is kept, not what it is
+                tokens = [(name, token) for name, token in tokens if not _is_looked_into(spec, name)]
             self._declare(task, spec, keys.skeleton_of(declared_prefix, tokens, holes), refs, drawn)
         tasks.node.append(index)
         tasks.element.append(element)
