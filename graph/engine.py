@@ -207,14 +207,14 @@ class Engine:
         runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
         device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(OSError):  # then runs remember in RAM only, and say so
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.library, self.home, self.devices = library, home, tuple(devices)
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
         self.environment = environment_of(device_class or cpu_class(len(devices)))
         self.expander = Expander(library, home, self.environment)
-        (home / "spool").mkdir(exist_ok=True)
-        self._spool = Path(tempfile.mkdtemp(prefix="run-", dir=home / "spool"))
+        self._spool = _temporary_folder(home / "spool")
         kind = ("process" if len(devices) > 1 else "thread") if workers == "auto" else workers
         self.workers: dict[str, Worker] = {}
         for device in devices:
@@ -489,6 +489,15 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _temporary_folder(parent: Path) -> Path:
+    """A new folder in `parent`, or where the system keeps temporary files if that cannot be written."""
+    try:
+        parent.mkdir(exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="run-", dir=parent))
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="latentgraph-"))
 
 
 def _once(make: Callable[[], Runtime]) -> Callable[[], Runtime]:

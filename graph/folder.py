@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import time
 from pathlib import Path
 from stat import S_ISREG
 
@@ -15,6 +16,8 @@ from graph.errors import LatentgraphError
 LOW_WATER = 0.9
 #: Smaller files are copied rather than mapped: a mapping holds a file descriptor, and 10,000 of them are too many.
 COPY_BELOW = 256 * 1024
+#: A folder that could not be written is tried again after this long: a full disk is emptied, a mount comes back.
+RETRY_SECONDS = 10.0
 
 
 class StoreUnavailable(LatentgraphError):
@@ -27,6 +30,30 @@ def unavailable(folder: Path, error: BaseException) -> StoreUnavailable:
         f"{folder} cannot be used for caching: {error}. Free space there or make it writable (LATENTGRAPH_HOME chooses the "
         "folder); until then results are not kept."
     )
+
+
+class Outage:
+    """Why a folder is not used at present, if it is not, and when it is due to be tried again. Usable from several threads."""
+
+    def __init__(self) -> None:
+        #: The failure, until something succeeds again; None while all is well.
+        self.error: StoreUnavailable | None = None
+        self._since = 0.0
+
+    def check(self) -> None:
+        """Raise StoreUnavailable if the folder failed less than `RETRY_SECONDS` ago."""
+        error = self.error
+        if error is not None and time.monotonic() < self._since + RETRY_SECONDS:
+            raise StoreUnavailable(str(error))  # a new one: each raise adds frames to an error
+
+    def begin(self, error: StoreUnavailable) -> StoreUnavailable:
+        """Note a failure, and give it back."""
+        self.error, self._since = error, time.monotonic()
+        return error
+
+    def end(self) -> None:
+        """Note a success."""
+        self.error = None
 
 
 def private_folder(path: Path) -> Path:
