@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from graph import environment
+from graph.disk_cache import DiskCacheFolder
+from graph.provenance import differences
 from tests.graph.engine_kit import Lab, costly_clock, n, registry, with_specs, workflow
 
 TEXT = workflow(
@@ -201,3 +203,23 @@ def test_a_plan_takes_a_kept_value_at_its_word_and_the_run_checks_it(open_lab: C
     assert outcome.ran == ["top", "mid", "kept", "end"]
     assert outcome.output == 6.0
     assert any("a damaged disk_cache entry is computed again" in message for message in outcome.result.messages)
+
+
+def test_an_entry_records_what_made_it_all_the_way_up(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab(device_class="cpu:a:1") as lab:
+        lab.run(TEXT)
+    ((_, recorded),) = DiskCacheFolder(home / "disk_cache" / "default", 10**9).verify().entries.items()
+    assert recorded == {
+        "code": {name: registry.specs[name].code for name in ("add", "device_add")},
+        "libraries": environment.library_versions(),
+        "environment": environment.environment_of("cpu:a:1"),
+    }
+    assert differences(recorded, registry.specs, {"cpu:a:1"}) == []
+    edited = with_specs(registry, code="edited").specs
+    assert differences(recorded, edited, {"cpu:b:1"}) == ["device cpu:a:1", "other code of add", "other code of device_add"]
+
+
+def test_an_entry_that_no_device_made_records_no_libraries(lab: Lab, home: Path) -> None:
+    lab.run(kept_in())
+    ((_, recorded),) = DiskCacheFolder(home / "disk_cache" / "default", 10**9).verify().entries.items()
+    assert recorded == {"code": {"add": registry.specs["add"].code}}
