@@ -39,6 +39,7 @@ from graph.history import Estimate, History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
 from graph.plan import Plan, signature_of
+from graph.provenance import recorded_of
 from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
 from graph.types import WireType
@@ -551,7 +552,7 @@ class Executor:
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
         if spec.persist:
-            self._persist(job, result.values[0], spec)
+            self._persist(job, result.values[0])
         if result.seconds >= GROUP_SECONDS:
             self.memory.history.record(
                 signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes
@@ -616,7 +617,7 @@ class Executor:
                 run.tell(NodeEvent(result.id, result.element, result.state, run.now, result.device, result.seconds))
                 self._settle(run)
 
-    def _persist(self, job: _Job, value: Value, spec: NodeSpec) -> None:
+    def _persist(self, job: _Job, value: Value) -> None:
         """Write a `disk_cache` node's value to its folder; the node's own limit and place are its inputs."""
         tasks = job.run.tasks
         key = tasks.declared.get(job.task)
@@ -624,7 +625,7 @@ class Executor:
             return
         try:
             folder = self.memory.disk_cache(tasks.constants[job.task])
-            folder.put(key, value.packed(), {"environment": self.environment, "code": spec.code})
+            folder.put(key, value.packed(), recorded_of(tasks, job.task, self.environment))
         except StoreUnavailable as error:
             job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
 

@@ -55,6 +55,8 @@ class Undrawn:
 
 
 UNDRAWN: Final = Undrawn()
+#: Executions that all mapped nodes of a document may have together: lists can be crossed and mapped in a few lines.
+MAX_ELEMENTS: Final = 100_000
 
 
 @dataclass(slots=True)
@@ -154,6 +156,7 @@ class _Expansion:
             self.random.setdefault(index, {})[port] = seeds.get((index, port), UNDRAWN)
         self.declared_keys: dict[int, bytes] = {}
         self.needs_declared = _ancestors_of_persistent(compiled)
+        self.elements = 0
 
     def run(self) -> Tasks:
         compiled, produced = self.compiled, self.tasks.produced
@@ -186,6 +189,11 @@ class _Expansion:
             made = self._one(index, spec, None, inputs)
             return [None] * len(spec.outputs) if made is None else made
         count = self._length(index, mapped, inputs)
+        self.elements += count
+        if self.elements > MAX_ELEMENTS:
+            said = f"{self.compiled.ids[index]} maps over {count} elements; with the mapped nodes above that is more than {MAX_ELEMENTS}"
+            self._problem(index, None, "too_many_elements", f"{said}; shorten the lists, or split the workflow into several runs")
+            return [None] * len(spec.outputs)
         elements = [self._one(index, spec, i, self._element(index, inputs, mapped, i)) for i in range(count)]
         if any(made is None for made in elements):
             return [None] * len(spec.outputs)
@@ -311,6 +319,8 @@ class _Expansion:
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
+            if spec.persist:  # its other inputs say where the value is kept, not what it is
+                tokens = [(name, token) for name, token in tokens if not _is_looked_into(spec, name)]
             self._declare(task, spec, keys.skeleton_of(declared_prefix, tokens, holes), refs, drawn)
         tasks.node.append(index)
         tasks.element.append(element)

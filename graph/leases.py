@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from graph.database import Database
-from graph.folder import StoreUnavailable, private_folder, unavailable
+from graph.folder import Outage, StoreUnavailable, private_folder, unavailable
 from graph.owner import Owner, is_gone
 
 R = TypeVar("R")
@@ -43,16 +43,15 @@ class Lease(NamedTuple):
 class Leases:
     """The leases of one memo folder. Usable from several threads and processes; one object per process is enough.
 
-    Every method raises StoreUnavailable if the folder cannot be written; the work then simply runs without a lease.
+    Every method raises StoreUnavailable if the folder cannot be written, and for `RETRY_SECONDS` from then on; the work
+    then simply runs without a lease.
     """
 
     def __init__(self, folder: Path, *, lease_seconds: float = LEASE_SECONDS) -> None:
-        """Open `folder`/leases.db. Raises StoreUnavailable if that cannot be written."""
-        self._folder = private_folder(folder)
-        try:
-            self._database = Database(folder / "leases.db", _SCHEMA, synchronous="OFF")
-        except (OSError, sqlite3.Error) as error:
-            raise unavailable(folder, error) from error
+        """Leases of `folder`/leases.db, which is opened when the first one is asked for."""
+        self._folder = folder
+        self._outage = Outage()
+        self._opened: Database | None = None
         self._seconds = lease_seconds
         self._held: dict[bytes, Lease] = {}
         self._lock = threading.Lock()
@@ -68,7 +67,7 @@ class Leases:
         owner, now = Owner.current(), time.monotonic()
         gone: dict[str, bool] = {}
         taken: dict[bytes, Lease] = {}
-        with self._usable(), self._database.transaction() as connection:
+        with self._usable() as database, database.transaction() as connection:
             for key in keys:
                 lease = Lease(key, os.urandom(8))
                 row = connection.execute("SELECT owner, expires FROM leases WHERE key = ?", (key,)).fetchone()
@@ -92,7 +91,7 @@ class Leases:
         with self._lock:
             for lease in leases:
                 self._held.pop(lease.token, None)
-        with self._usable(), self._database.transaction() as connection:
+        with self._usable() as database, database.transaction() as connection:
             connection.executemany("DELETE FROM leases WHERE key = ? AND token = ?", leases)
 
     def claim(self, key: bytes, look: Callable[[], R | None], stop: Callable[[], bool] = lambda: False) -> R | Lease | None:
@@ -128,19 +127,32 @@ class Leases:
             heart.join()
         with suppress(StoreUnavailable):
             self.release(*held)
-        self._database.close()
+        if self._opened is not None:
+            self._opened.close()
 
     @contextmanager
-    def _usable(self) -> Iterator[None]:
+    def _usable(self) -> Iterator[Database]:
+        """The database. Raises StoreUnavailable."""
+        self._outage.check()
         try:
-            yield
-        except sqlite3.Error as error:
-            raise unavailable(self._folder, error) from error
+            yield self._database()
+        except StoreUnavailable as error:
+            raise self._outage.begin(error) from error.__cause__
+        except (OSError, sqlite3.Error) as error:
+            raise self._outage.begin(unavailable(self._folder, error)) from error
+        self._outage.end()
+
+    def _database(self) -> Database:
+        with self._lock:
+            if self._opened is None:
+                private_folder(self._folder)
+                self._opened = Database(self._folder / "leases.db", _SCHEMA, synchronous="OFF")
+            return self._opened
 
     def _may_be_free(self, key: bytes) -> bool:
         """A look without the write lock, so that many waiters do not stand in the owners' way."""
-        with self._usable():
-            rows = self._database.rows("SELECT owner, expires FROM leases WHERE key = ?", (key,))
+        with self._usable() as database:
+            rows = database.rows("SELECT owner, expires FROM leases WHERE key = ?", (key,))
         return not rows or self._is_free(rows[0], time.monotonic(), {})
 
     def _is_free(self, row: tuple[str, float], now: float, gone: dict[str, bool]) -> bool:
@@ -161,7 +173,7 @@ class Leases:
             expires = time.monotonic() + self._seconds
             with suppress(sqlite3.Error):  # a full disk only shortens leases
                 if held:
-                    with self._database.transaction() as connection:
+                    with self._database().transaction() as connection:
                         connection.executemany(
                             "UPDATE leases SET expires = ? WHERE key = ? AND token = ?",
                             [(expires, lease.key, lease.token) for lease in held],

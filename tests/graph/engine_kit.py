@@ -126,7 +126,7 @@ def draw(ctx: Context, seed: Annotated[int, Seed()], scale: float = 1.0) -> floa
 
 
 @node(title="Disk cache", version=1, persist=True)
-def disk_cache(ctx: Context, value: T) -> T:
+def disk_cache(ctx: Context, value: T, folder: str = "default", limit_gb: float = 50.0) -> T:
     note_run(ctx)
     return value
 

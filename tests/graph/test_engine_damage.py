@@ -215,3 +215,14 @@ def test_a_writer_that_breaks_does_not_hang_the_run(open_lab: Callable[..., Lab]
     outcome = lab.run(workflow("t.tensor", t=n("make_tensor", fill=1)))
     assert outcome.state == "done"
     assert outcome.result.messages == ["a result of t was not kept: a bug"]
+
+
+@pytest.mark.spec("R-K01")
+def test_a_home_that_cannot_be_written_at_the_start_costs_caching_and_nothing_else(home: Path) -> None:
+    home.write_text("a file where the folder should be")
+    text = workflow("y", x=n("add", a=1.0), kept=n("disk_cache", value="@x"), y=n("device_add", a="@kept"))
+    with Lab(home, clock=costly_clock()) as lab:
+        outcome = lab.run(text)
+        assert (outcome.state, outcome.output) == ("done", 1.0)
+        assert any(f"{home / 'memo'} cannot be used for caching" in message for message in outcome.result.messages)
+        assert lab.run(text).ran == ["kept"]  # the rest is remembered in RAM

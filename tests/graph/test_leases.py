@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from graph import folder
 from graph.folder import StoreUnavailable
 from graph.leases import Lease, Leases
 from graph.owner import Owner
@@ -196,11 +197,15 @@ def test_processes_together_execute_every_key_once(tmp_path: Path) -> None:
     assert sorted((tmp_path / "log").read_text().split()) == sorted(str(i) for i in range(count))
 
 
-def test_a_folder_that_cannot_be_written_is_told(leases: Leases) -> None:
-    leases._database._connection.execute("PRAGMA query_only = 1")
+def test_a_folder_that_cannot_be_written_is_told_and_tried_again(leases: Leases, monkeypatch: pytest.MonkeyPatch) -> None:
+    leases._database()._connection.execute("PRAGMA query_only = 1")
     with pytest.raises(StoreUnavailable, match="memo cannot be used for caching"):
         leases.acquire(b"key")
-    leases._database._connection.execute("PRAGMA query_only = 0")
+    leases._database()._connection.execute("PRAGMA query_only = 0")
+    with pytest.raises(StoreUnavailable):  # not due yet
+        leases.acquire(b"key")
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    assert leases.acquire(b"key") is not None
 
 
 def test_leases_of_a_damaged_file_are_begun_anew(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from graph import folder
 from graph.blob import digest_of
 from graph.folder import StoreUnavailable
 from graph.leases import Leases
@@ -159,6 +160,45 @@ def test_a_memo_that_cannot_write_says_so_and_goes_on_in_ram(memo: Memo, monkeyp
     memo.close()
 
 
+def test_a_memo_whose_folder_cannot_be_opened_remembers_in_ram_and_on_disk_once_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where the folder should be")
+    memo = Memo(blocked / "memo", 64 * MB, MB)
+    row = finished("work", text("small"), tensors(1, 3000))
+    with pytest.raises(StoreUnavailable, match="until then results are not kept"):
+        memo.commit([row])
+    assert memo.find(row.keys).keys() == set(row.keys)
+    assert memo.get_values([digest for digest, _ in row.values]) == {}
+    assert "Not a directory" in str(memo.off)
+    blocked.unlink()
+    with pytest.raises(StoreUnavailable):  # not due yet
+        memo.commit([row])
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    memo.commit([row])
+    assert memo.off is None
+    assert again(memo).find(row.keys).keys() == set(row.keys)
+    memo.close()
+
+
+@pytest.mark.parametrize("place", ["table", "store"])
+def test_a_memo_writes_again_when_the_disk_has_room_again(memo: Memo, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    connection = memo.table._cache._con if place == "table" else memo.store._index._connection
+    connection.execute("PRAGMA query_only = 1")
+    row = finished("work", text("small"), tensors(1, 3000))
+    with pytest.raises(StoreUnavailable):
+        memo.commit([row])
+    connection.execute("PRAGMA query_only = 0")
+    with pytest.raises(StoreUnavailable):  # not due yet
+        memo.commit([row])
+    assert memo.off is not None
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    memo.commit([row])
+    assert memo.off is None
+    assert again(memo).find(row.keys).keys() == set(row.keys)
+
+
 def test_commits_from_many_threads_all_arrive(memo: Memo) -> None:
     def work(name: int) -> None:
         for i in range(20):
@@ -187,7 +227,7 @@ def test_a_flipped_bit_in_a_database_is_never_a_wrong_value_or_an_error(memo: Me
     leases.acquire_many([key(i) for i in range(20)])
     memo.commit(rows)
     memo.close()
-    leases._database.close()
+    leases._database().close()  # as a killed process leaves it
     whole = (memo.table.folder / name).read_bytes()
     draw = random.Random(name)
     for number in range(10):
