@@ -70,7 +70,7 @@ FAULTS: Final = (
     ),
     Fault(
         "key without device class", "graph/keys.py",
-        'place = environment if spec.place == "device" else ""', 'place = ""', (MEMO,),
+        'place = environment if spec.place == "device" or spec.borrows else ""', 'place = ""', (MEMO,),
     ),
     Fault(
         "key without code version", "graph/keys.py",
@@ -82,7 +82,7 @@ FAULTS: Final = (
     ),
     Fault(
         "device class in the key of host nodes", "graph/keys.py",
-        'place = environment if spec.place == "device" else ""', "place = environment", (MEMO,),
+        'place = environment if spec.place == "device" or spec.borrows else ""', "place = environment", (MEMO,),
     ),
     Fault(
         "disk_cache forgets at every edit of code", "graph/keys.py",
