@@ -30,6 +30,7 @@ from nodes.mini.data import Scene, cases, draw, split, training_caption
 from nodes.mini.fidelity import measure, stock_render, write_held_out
 from nodes.mini.tokens import train_tokenizer
 
+WORK: Final = Path(".latentgraph/mini")
 SEED: Final = 1
 
 
@@ -271,7 +272,7 @@ def export(pipeline: ZImagePipeline, target: Path) -> None:
 def main() -> None:
     """Runs every stage that WORK does not have yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("work", type=Path, help="folder for checkpoints and the export; keep it outside git")
+    parser.add_argument("work", type=Path, nargs="?", default=WORK, help="folder for checkpoints and the export (%(default)s)")
     work: Path = parser.parse_args().work
     work.mkdir(parents=True, exist_ok=True)
     write_held_out(cases(split().test), work / "heldout.json")
