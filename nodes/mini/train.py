@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
 
 VAE_PLAN: Final = Plan(steps=4000, decay_steps=4000, batch=16, peak_rate=1.5e-3, averaging=0.0)
-DENOISER_PLAN: Final = Plan(steps=9500, decay_steps=2500, batch=32, peak_rate=1.5e-3, averaging=0.999)
+DENOISER_PLAN: Final = Plan(steps=10800, decay_steps=3000, batch=32, peak_rate=1.5e-3, averaging=0.999)
 DECODER_PLAN: Final = Plan(steps=2500, decay_steps=2500, batch=16, peak_rate=1e-3, averaging=0.99)
 
 WARMUP_STEPS: Final = 100
