@@ -9,7 +9,7 @@ WEIGHTS: Final = Path(__file__).parent / "weights"
 """A diffusers pipeline folder."""
 
 STEPS: Final = 10
-GUIDANCE: Final = 2.0
+GUIDANCE: Final = 1.0
 """Z-Image's scale: velocity = pos + GUIDANCE * (pos - neg); 0 is off."""
 
 WIDTH_PX: Final = 64

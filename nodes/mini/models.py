@@ -18,8 +18,9 @@ from nodes.mini.data import SIDE_PX
 LATENT_CHANNELS: Final = 16
 WIDTH: Final = 128
 HEADS: Final = 4
-SHIFT: Final = 2.0
-"""Static shift of the noise levels, in training and in the scheduler."""
+SHIFT: Final = 4.0
+"""Static shift of the noise levels, in training and in the scheduler. Plain areas show through much noise, so what goes
+where is decided above sigma 0.95; with shift 2 and few steps there, 2,500 steps taught the background alone."""
 
 
 def build_vae() -> AutoencoderKL:
