@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
 from graph.disk_cache import DEFAULT_FOLDER, FOLDER, DiskCacheFolder
@@ -22,13 +23,14 @@ from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
-from graph.execute import ActiveRun, Executor, NodeResult, RunResult, loading_signature, needs_of, outputs_of, queue_of
+from graph.execute import Executor
 from graph.expand import Expander, Functions, Tasks
 from graph.folder import StoreUnavailable, unavailable
 from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
+from graph.needs import loading_signature, needs_of, queue_of
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
 from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+from graph.active import NodeResult, RunResult
 from graph.context import Context
 from graph.engine import Engine, Handle
 from graph.events import Event
-from graph.execute import NodeResult, RunResult
 from graph.node import node
 from graph.plan import Plan
 from graph.registry import Registry

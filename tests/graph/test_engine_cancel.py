@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from graph.active import RunResult
 from graph.context import Context
 from graph.engine import Handle
 from graph.events import NodeEvent, RunEvent
-from graph.execute import RunResult
 from graph.node import node
 from graph.registry import Registry
 from graph.workers import PlainRuntime

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graph import execute
+from graph import active
 from graph.context import Context
 from graph.engine import Handle
 from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent
@@ -65,7 +65,7 @@ class SlowFirstStep:
 @pytest.mark.spec("I11")
 def test_the_estimate_is_the_mean_step_after_the_first(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SlowFirstStep()
-    monkeypatch.setattr(execute, "time", clock)
+    monkeypatch.setattr(active, "time", clock)
 
     @node(title="Steps", version=1)
     def steps(ctx: Context) -> float:
@@ -86,7 +86,7 @@ def test_the_estimate_is_the_mean_step_after_the_first(home: Path, monkeypatch: 
 
 def test_a_preview_is_made_only_while_someone_watches_and_not_too_often(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SlowFirstStep()
-    monkeypatch.setattr(execute, "time", clock)
+    monkeypatch.setattr(active, "time", clock)
     made: list[int] = []
     handles: list[Any] = []
 
