@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from graph.blob import digest_of
@@ -33,12 +32,12 @@ from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
+from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
-from graph.store import Store
 from graph.types import encode
 from graph.why import Reason, explain
-from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
+from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
 
@@ -125,7 +124,7 @@ class Remembered:
 
     def has_values(self, digests: Sequence[bytes]) -> set[bytes]:
         """Those that are here."""
-        live = {digest for digest in digests if self._memo.values.get(digest) is not None}
+        live = set(self._memo.values.find(digests))
         return (
             live | self._memo.has_values([digest for digest in digests if digest not in live])
             if len(live) < len(digests)
@@ -170,20 +169,23 @@ class Handle:
                 return self._engine.result_of(run)
 
     async def stream(self) -> AsyncIterator[list[Event]]:
-        """Batches of events until the run ends; the loop is told at most once per batch."""
+        """Batches of events until the run ends; the loop is told at most once per batch. One consumer per run."""
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
         self._run.listener = partial(loop.call_soon_threadsafe, arrived.set)
-        while True:
-            ended = self._run.state != "running"
-            events = self._run.drain()
-            if events:
-                yield events
-            elif ended:
-                return
-            else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(arrived.wait(), 0.5)
-                arrived.clear()
+        try:
+            while True:
+                ended = self._run.state != "running"
+                events = self._run.drain()
+                if events:
+                    yield events
+                elif ended:
+                    return
+                else:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(arrived.wait(), 0.5)
+                    arrived.clear()
+        finally:
+            self._run.listener = None
 
     def result(self) -> RunResult:
         """The result of a run that has ended."""
@@ -200,7 +202,8 @@ class Engine:
 
     `runtime` makes a worker's runtime (how functions are called, the model pool) for a device name and a thread count;
     `setup` is the same for worker processes, as "module:function" (see `graph.worker`). `workers`: "thread" runs
-    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more.
+    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more (if there is a
+    `setup`). `device_class` is what decides the bits of results; it must be given unless all devices are CPUs.
     """
 
     def __init__(
@@ -212,22 +215,24 @@ class Engine:
         self.library, self.home, self.devices = library, home, tuple(devices)
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
-        self.environment = environment_of(device_class or cpu_class(len(devices)))
+        self.environment = environment_of(device_class or _cpu_class(devices))
         self.expander = Expander(library, home, self.environment)
-        self._spool = _temporary_folder(home / "spool")
-        kind = ("process" if len(devices) > 1 else "thread") if workers == "auto" else workers
+        budget = limits.device or host_memory_bytes() * 4 // 5 // len(devices)
+        schedule = Schedule(dict.fromkeys(devices, budget))
+        self._spool: Spool | None = None
         self.workers: dict[str, Worker] = {}
-        for device in devices:
-            if kind == "process" and setup is not None:
-                stores = [self.memories.memo.store, Store(self._spool, limits.memo)]
-                self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
-            else:
+        if setup is not None and (workers == "process" or (workers == "auto" and len(devices) > 1)):
+            self._spool = _spool_of(home)
+            courier = Courier(self._spool, self.memories.memo.store)
+            for device in devices:
+                self.workers[device] = ProcessWorker(device, threads, budget, setup, home, courier)
+                schedule.devices[device].start_seconds = PROCESS_START_SECONDS
+        elif workers == "process":
+            raise ValueError("worker processes need `setup`, the name of what sets them up; give it, or workers='thread'")
+        else:
+            for device in devices:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         self.host_lanes = host_lanes
-        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
-        if kind == "process":
-            for name in devices:
-                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
             schedule,
@@ -379,13 +384,15 @@ class Engine:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
         tasks, lost = plan.tasks, set[bytes]()
         while True:
-            wanted = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
-            wanted.update(printed for printed in plan.roots.printed if printed[0] in plan.hits)
+            wanted = [printed for printed in plan.roots.printed if printed[0] in plan.hits]
+            if plan.run:
+                read = {(ref.task, ref.output) for task in plan.run for ref in tasks.refs[task] if ref.task in plan.hits}
+                wanted.extend(read.difference(wanted))
             values: dict[int, dict[int, Value]] = {}
             before = len(lost)
-            loaded = self.executor.load([plan.hits[task][port] for task, port in wanted])
-            for task, port in wanted:
-                digest = plan.hits[task][port]
+            digests = [plan.hits[task][port] for task, port in wanted]
+            loaded = self.executor.load(digests)
+            for (task, port), digest in zip(wanted, digests, strict=True):
                 value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
                 if value is None:
                     lost.add(digest)
@@ -418,18 +425,25 @@ class Engine:
         above = set(plan.skipped)
         for index, spec in enumerate(tasks.compiled.specs):
             id = tasks.compiled.ids[index]
+            made = tasks.produced[index]
+            if isinstance(made, int) and made in above and made not in run.results:  # the quick way of the common case
+                kept = tasks.remembered.get(made)
+                if kept is None:
+                    kept = NodeResult(id, None, spec.id, "cached", 0.0, "", run.key_of(made))
+                    if tasks.structural[made] is not None:  # else its key is by content, and another one next time
+                        tasks.remembered[made] = kept
+                nodes.append(kept)
+                continue
             mine = tasks.tasks_of(index)
             if index in tasks.light and not mine:
                 nodes.append(NodeResult(id, None, spec.id, "done", 0.0, "", "", note="light"))
             results = [run.results[task] for task in mine if task in run.results]
             remembered = [task for task in mine if task in above and task not in run.results]
             if remembered and not results:
-                key = tasks.structural[remembered[0]]
-                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", key.hex() if key else ""))
+                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", run.key_of(remembered[0])))
             else:
                 nodes.extend(
-                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", (tasks.structural[task] or b"").hex())
-                    for task in remembered
+                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", run.key_of(task)) for task in remembered
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
@@ -450,7 +464,7 @@ class Engine:
             stack.extend(ref.task for ref in tasks.refs[at])
             nodes[_name(tasks, at)] = {
                 "type": tasks.spec_of(at).id,
-                "key": (tasks.structural[at] or b"").hex(),
+                "key": run.key_of(at),
                 "inputs": {name: _plain(value) for name, value in tasks.constants[at].items()},
                 "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
@@ -473,7 +487,8 @@ class Engine:
         for worker in self.workers.values():
             worker.close()
         self.memories.close()
-        rmtree(self._spool, ignore_errors=True)
+        if self._spool is not None:
+            self._spool.close()
 
     def abandon(self) -> None:
         """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
@@ -482,7 +497,8 @@ class Engine:
         """
         for worker in self.workers.values():
             worker.kill()
-        rmtree(self._spool, ignore_errors=True)
+        if self._spool is not None:
+            self._spool.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -500,13 +516,19 @@ def _make_home(home: Path) -> None:
             raise
 
 
-def _temporary_folder(parent: Path) -> Path:
-    """A new folder in `parent`, or where the system keeps temporary files if that cannot be written."""
+def _spool_of(home: Path) -> Spool:
+    """A spool under the home, or where the system keeps temporary files if that cannot be written."""
     try:
-        parent.mkdir(exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix="run-", dir=parent))
+        return Spool.under(home / "spool")
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="latentgraph-"))
+        return Spool(Path(tempfile.mkdtemp(prefix="latentgraph-")))
+
+
+def _cpu_class(devices: Sequence[str]) -> str:
+    others = [device for device in devices if device != "cpu" and not device.startswith("cpu:")]
+    if others:
+        raise ValueError(f"{', '.join(others)} is no CPU: give the engine its device_class, which is part of every key")
+    return cpu_class(len(devices))
 
 
 def _once(make: Callable[[], Runtime]) -> Callable[[], Runtime]:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final, NamedTuple, Protocol
 
 from graph import keys
@@ -37,17 +38,19 @@ from graph.folder import StoreUnavailable
 from graph.history import Estimate, History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
-from graph.plan import Plan, pendings, signature_of
+from graph.plan import Plan, signature_of
 from graph.provenance import recorded_of
 from graph.schedule import HOST, Needs, RunTasks, Schedule
 from graph.spec import NodeSpec
 from graph.types import WireType
 from graph.why import last_key, parts_of
-from graph.workers import InputChanged, Request, Value, Worker, failure_of, said_of
+from graph.workers import InputChanged, Request, Value, Worker, WorkerLost, failure_of, said_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
 GROUP_SECONDS: Final = 0.001
+#: What a node type that never ran here may take, for the two above; halved by each quick run.
+UNKNOWN_SECONDS: Final = 0.02
 #: Values up to this many bytes are written by the lane itself, larger ones by the writer while the lane goes on.
 LANE_WRITE_BYTES: Final = 16 * 2**20
 #: How soon a task whose lease another process holds is looked at again.
@@ -70,6 +73,20 @@ class NodeResult(NamedTuple):
     key: str
     error: str = ""
     note: str = ""
+    #: Why it failed, for machines: "worker_lost", "out_of_memory", "refused", "input_changed" or "node_failed".
+    code: str = ""
+    #: The traceback of a failure. It names files of this machine: for logs, not for others' eyes.
+    trace: str = ""
+    #: The digests (hex) of its outputs, in port order.
+    outputs: tuple[str, ...] = ()
+
+
+class Failure(NamedTuple):
+    """Why a task failed: the sentence for people, the code for machines, the traceback for logs."""
+
+    message: str
+    code: str
+    trace: str
 
 
 class RunResult(NamedTuple):
@@ -130,7 +147,6 @@ class ActiveRun:
         self.cancelled = False
         self.wants_previews = False
         self.events: deque[Event] = deque()
-        self.traces: dict[int, str] = {}
         self.results: dict[int, NodeResult] = {}
         self.notes: dict[int, str] = {}
         self.messages: list[str] = []
@@ -138,10 +154,14 @@ class ActiveRun:
         self.writing = 0
         self.seconds = 0.0
         self.changed = threading.Condition()
+        #: Called once per batch of events, from a thread of its own that holds no lock; an error of it is dropped.
         self.listener: Callable[[], object] | None = None
+        self.pass_on: Callable[[Callable[[], object]], object] | None = None
         self._told = False
         #: Where something of this run was called: these give memory back when it ends.
         self.places: set[str] = set()
+        #: Content keys of tasks that have no structural key, once their inputs exist.
+        self.content_keys: dict[int, bytes] = {}
         self.printed = {task for task, _ in plan.roots.printed}
         self.uses: dict[int, int] = {}
         for task in plan.run:
@@ -153,30 +173,38 @@ class ActiveRun:
         """Seconds since the start."""
         return time.monotonic() - self.started
 
+    def key_of(self, task: int) -> str:
+        """The key (hex) that a task's result is remembered under; "" while there is none, or if it never is."""
+        tasks = self.tasks
+        key = tasks.structural[task] or self.content_keys.get(task)
+        if key is None and tasks.skeleton[task] and tasks.spec_of(task).cache:
+            hits = self.plan.hits
+            if all(ref.task in hits for ref in tasks.refs[task]):
+                key = keys.content_key(tasks.skeleton[task], [hits[ref.task][ref.output] for ref in tasks.refs[task]])
+        return key.hex() if key else ""
+
     def tell(self, event: Event) -> None:
         """Add an event to the batch; the listener hears of a batch once."""
         self.events.append(event)
         if not self._told:
-            self._told = True
-            if self.listener is not None:
-                self.listener()
-            with self.changed:
-                self.changed.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        self._told = True
+        if self.listener is not None and self.pass_on is not None:
+            self.pass_on(self.listener)
+        with self.changed:
+            self.changed.notify_all()
 
     def end(self, state: RunStateName) -> None:
         """Enter the last state. Its event comes first, so that whoever sees the state finds the event."""
         self.events.append(RunEvent(state, self.now))
         self.state = state
-        self._told = True
-        if self.listener is not None:
-            self.listener()
-        with self.changed:
-            self.changed.notify_all()
+        self._wake()
 
     def wait(self, seconds: float) -> None:
         """Wait for an event, or for the end, at most so long."""
-        with self.changed:
-            self._told = False  # from here on the next event wakes us; one told just before is seen now
+        with self.changed:  # whoever tells an event after this look needs the lock to wake us
             if not self.events and self.state == "running":
                 self.changed.wait(seconds)
 
@@ -197,7 +225,7 @@ class ActiveRun:
             self.tell(NoteEvent("", message, self.now))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Job:
     """A task a lane works on."""
 
@@ -206,6 +234,8 @@ class _Job:
     spec: NodeSpec
     flight: Flight
     keys: tuple[bytes, ...]
+    #: Held until what the job gave is written down, so that other processes find it or wait.
+    lease: Lease | None = None
 
 
 class Executor:
@@ -226,23 +256,35 @@ class Executor:
         self._trims: set[str] = set()
         self._idle = 0
         self._closing = False
-        self._quickest: dict[str, float] = {}
+        #: Seconds that a node type may take, as seen here: one quick run does not make a type quick, a slow one makes it slow.
+        self._usual: dict[str, float] = {}
         self._flushed = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
         places = [*workers, *[HOST] * host_lanes]
         self._threads = [
             threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places
         ]
+        self._heard: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._threads.append(threading.Thread(target=self._call_listeners, name="latentgraph-listeners", daemon=True))
         self._started = False
+
+    def _call_listeners(self) -> None:
+        while (listener := self._heard.get()) is not None:
+            with suppress(Exception):  # an event loop that is closed, say; the run is none of its business
+                listener()
 
     # ---- runs ----
 
     def start(self, run: ActiveRun) -> None:
         """Take a run in; it is over when its state says so."""
-        if not self._started:
-            self._started = True
-            for thread in self._threads:
-                thread.start()
+        with self._lock:
+            if self._closing:
+                raise RuntimeError("the engine is closed; make a new one")
+            if not self._started:
+                self._started = True
+                for thread in self._threads:
+                    thread.start()
+        run.pass_on = self._heard.put
         run.tell(RunEvent("running", 0.0))
         self._tell_planned(run)
         with self._ready:
@@ -288,11 +330,14 @@ class Executor:
 
     def close(self) -> None:
         """Cancel everything and end the lanes that are idle; a lane inside a long operation is a daemon thread."""
-        for run in list(self._owners.values()):
+        with self._lock:
+            runs = list(self._owners.values())
+        for run in runs:
             self.cancel(run)
         with self._ready:
             self._closing = True
             self._ready.notify_all()
+        self._heard.put(None)
         if self._started:
             for thread in self._threads:
                 thread.join(timeout=2)
@@ -326,7 +371,12 @@ class Executor:
             now = self._clock()
             assignment = self.schedule.take(place, now)
             if assignment is not None:
-                job = self._join(self._owners[id(assignment.run)], assignment.task)
+                run = self._owners[id(assignment.run)]
+                try:
+                    job = self._join(run, assignment.task)
+                except Exception as error:  # our own mistake: the task fails, and the lane lives on
+                    self._broken(run, assignment.task, place, error)
+                    continue
                 if job is not None:
                     if self._idle and (
                         len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")
@@ -352,12 +402,24 @@ class Executor:
             return _Job(run, task, spec, flight, ())
         found = _keys_of(run, task)
         content = found[-1]
+        if tasks.structural[task] is None:
+            run.content_keys[task] = content
         under_way = self._flights.get(content)
         if under_way is not None and not under_way.cancelled:
             under_way.subscribers.append((run, task))
             return None
         self._flights[content] = flight = Flight(content, run, task)
         return _Job(run, task, spec, flight, found)
+
+    def _broken(self, run: ActiveRun, task: int, place: str, error: Exception) -> None:
+        run.executing -= 1
+        self._free(run.queue, place, 0.0)
+        kind, message, trace = failure_of(error)
+        said = f"{run.tasks.id_of(task)} could not be started: {kind}: {message}"
+        self._record(run, task, "failed", 0.0, place, Failure(said, "node_failed", trace))
+        for dropped in run.queue.drop_descendants(task):
+            self._record(run, dropped, "skipped", message=f"{run.tasks.id_of(task)} failed")
+        self._settle(run)
 
     def _land(self, flight: Flight) -> None:
         if flight.key:
@@ -372,7 +434,6 @@ class Executor:
     # ---- one job ----
 
     def _carry_out(self, job: _Job, place: str, worker: Worker) -> None:
-        lease: Lease | None = None
         started = time.perf_counter()
         try:
             if job.keys:
@@ -380,11 +441,11 @@ class Executor:
                     return
                 if self._worth_a_lease(job.spec):
                     try:
-                        lease = self.memory.leases.acquire(job.flight.key)
+                        job.lease = self.memory.leases.acquire(job.flight.key)
                     except StoreUnavailable as error:
                         job.run.say(f"work is not shared with other processes in this run: {error}")
                     else:
-                        if lease is None:
+                        if job.lease is None:
                             self._put_back(job, place)
                             return
                         if self._hit(job, place, again=True):
@@ -398,18 +459,25 @@ class Executor:
         except BaseException as error:  # whatever a node raises is the node's result; the lane lives on
             self._fail(job, place, error, time.perf_counter() - started)
         finally:
-            if lease is not None:
-                with suppress(StoreUnavailable):  # then it ends with this process, or by its time
-                    self.memory.leases.release(lease)
+            self._give_up(job)
+            if place != HOST:
+                self.schedule.devices[place].resident = dict(worker.resident())
+
+    def _give_up(self, job: _Job) -> None:
+        """Let go of a job's lease, if it still has one."""
+        lease, job.lease = job.lease, None
+        if lease is not None:
+            with suppress(StoreUnavailable):  # then it ends with this process, or by its time
+                self.memory.leases.release(lease)
 
     def _worth_a_lease(self, spec: NodeSpec) -> bool:
-        return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS
+        return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS
 
     def _hit(self, job: _Job, place: str, again: bool = False) -> bool:
         """Early cut-off: the same work is remembered by content. Then the task is `cached` without running."""
         memo = self.memory.memo
         wanted = job.keys if again else job.keys[-1:]
-        if self._quickest.get(job.spec.id, KEEP_SECONDS) < GROUP_SECONDS:
+        if self._usual.get(job.spec.id, UNKNOWN_SECONDS) < GROUP_SECONDS:
             known = memo.known(job.keys[-1])  # what is this quick was never written
             actions = {} if known is None else {job.keys[-1]: known}
         else:
@@ -431,7 +499,7 @@ class Executor:
     def load(self, digests: Sequence[bytes]) -> dict[bytes, Value]:
         """Those values that are in memory or whole in the store."""
         memo = self.memory.memo
-        kept = {digest: value for digest in digests if isinstance(value := memo.values.get(digest), Value)}
+        kept = {digest: value for digest, value in memo.values.find(digests).items() if isinstance(value, Value)}
         if len(kept) < len(digests):
             for digest, packed in memo.get_values([digest for digest in digests if digest not in kept]).items():
                 value = kept[digest] = Value(digest, packed=packed)
@@ -479,9 +547,8 @@ class Executor:
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
         if spec.place == "device":
-            device = self.schedule.devices[place]
-            device.resident, device.start_seconds = dict(worker.resident()), 0.0
-        self._quickest[spec.id] = result.seconds
+            self.schedule.devices[place].start_seconds = 0.0
+        self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
         if spec.persist:
@@ -518,15 +585,18 @@ class Executor:
         if seconds < GROUP_SECONDS and not is_way_to_others:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
-        elif seconds < KEEP_SECONDS:
+        elif seconds < KEEP_SECONDS and job.lease is None:
             memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
             self._commit(job, values, action)
             self._finish(job, place, values, "done", seconds)
         else:
+            memo.remember(job.keys, action)
+            lease, job.lease = job.lease, None  # the writer's from here on
             waiting = self._finish(job, place, values, "done", seconds, quiet=True)
-            self._writer.submit(self._write_large, job, values, action, waiting)
+            written = _Job(job.run, job.task, job.spec, job.flight, job.keys, lease)
+            self._writer.submit(self._write_large, written, values, action, waiting)
 
     def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
         try:
@@ -539,6 +609,7 @@ class Executor:
             self._commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk
             job.run.say(f"a result of {job.run.tasks.id_of(job.task)} was not kept: {said_of(error)}")
+        self._give_up(job)
         with self._ready:
             for run, task in waiting:
                 run.writing -= 1
@@ -583,7 +654,7 @@ class Executor:
                 mine = run is job.run and task == job.task
                 run.values[task] = dict(enumerate(values))
                 run.writing += quiet
-                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet)
+                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet, values=values)
                 freed += len(run.queue.complete(task)) if task in run.queue.open else 0
                 self._release(run, task)
                 self._settle(run)
@@ -609,9 +680,9 @@ class Executor:
         tasks = job.run.tasks
         said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {_summary(job.run, job.task)}"
         error.__traceback__ = None  # frames would keep tensors alive
-        self._end(job, place, "failed", seconds, said, trace)
+        self._end(job, place, "failed", seconds, Failure(said, _code_of(error, kind, message), trace))
 
-    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, message: str = "", trace: str = "") -> None:
+    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
             self._free(job.run.queue, place, seconds)
@@ -621,9 +692,7 @@ class Executor:
                 return  # this run was cancelled and has left; those that went on waiting try it themselves
             if run.cancelled:
                 state = "cancelled"
-            self._record(run, job.task, state, seconds, place, message)
-            if trace:
-                run.traces[job.task] = trace
+            self._record(run, job.task, state, seconds, place, failure)
             self._release(run, job.task)
             for dropped in run.queue.drop_descendants(job.task):
                 self._record(
@@ -639,17 +708,22 @@ class Executor:
         state: NodeStateName,
         seconds: float = 0.0,
         place: str = "",
+        failure: Failure | None = None,
+        *,
         message: str = "",
         quiet: bool = False,
+        values: Sequence[Value] = (),
     ) -> None:
         tasks = run.tasks
         id, element = tasks.id_of(task), tasks.element[task]
-        key = tasks.structural[task]
+        said, code, trace = failure or (message, "", "")
+        digests = tuple([value.digest.hex() for value in values])
         run.results[task] = NodeResult(
-            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", message, run.notes.pop(task, "")
-        )
+            id, element, tasks.spec_of(task).id, state, seconds, place, run.key_of(task), said, run.notes.pop(task, ""),
+            code, trace, digests,
+        )  # fmt: skip
         if not quiet:
-            run.tell(NodeEvent(id, element, state, run.now, place, seconds, message))
+            run.tell(NodeEvent(id, element, state, run.now, place, seconds, said))
 
     def _settle(self, run: ActiveRun) -> None:
         """End the run if nothing of it is open, running or being written."""
@@ -708,7 +782,11 @@ class _LaneReport:
             watching = [(run, task) for run, task in self._job.flight.subscribers if run.wants_previews]
             if watching:
                 self._preview_at = now
-                image = preview()
+                try:
+                    image = preview()
+                except Exception as error:  # a picture nobody needs must not fail the work
+                    self.note(f"no preview could be made: {said_of(error)}")
+                    return
                 for run, task in watching:
                     run.tell(PreviewEvent(run.tasks.id_of(task), run.tasks.element[task], image, run.now))
 
@@ -727,6 +805,16 @@ def _finished(job: _Job, values: Sequence[Value], action: Action, environment: s
         tasks, task, environment, lambda above, port: run.values[above][port].digest if above in run.values else None
     )
     return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))
+
+
+def _code_of(error: BaseException, kind: str, message: str) -> str:
+    if isinstance(error, WorkerLost):
+        return "worker_lost"
+    if isinstance(error, InputChanged):
+        return "input_changed"
+    if kind in ("MemoryError", "OutOfMemoryError", "PoolFull") or "out of memory" in message.lower():
+        return "out_of_memory"
+    return "refused" if kind == "Refused" else "node_failed"
 
 
 def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
@@ -795,12 +883,9 @@ def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimat
             continue
         weights = weights_of(spec, tasks.constants[task])
         guess = estimate(task)
-        needs[task] = Needs(
-            "device",
-            tuple(sorted(weights.items())),
-            guess.seconds if guess is not None else None,
-            tasks.constants[task].get("device") or None,
-        )
+        seconds = guess.seconds if guess is not None else None
+        pin = tasks.constants[task].get("device")  # a text port of this name says where the node shall run
+        needs[task] = Needs("device", tuple(sorted(weights.items())), seconds, pin if isinstance(pin, str) and pin else None)
     return needs
 
 
@@ -829,7 +914,9 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         return [live(item) for item in value] if isinstance(value, list) else value
 
     def exists(value: Any) -> bool:
-        found = [run.values.get(pending.task, {}).get(pending.port) for pending in pendings(value)]
-        return all(one is not None and not one.lost for one in found)
+        if isinstance(value, Pending):
+            made = run.values.get(value.task, {}).get(value.port)
+            return made is not None and not made.lost
+        return all(map(exists, value)) if isinstance(value, list) else True
 
     return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from graph import keys
 from graph.compile import Compiled
 from graph.context import Context
+from graph.disk_cache import NOT_IN_KEY
 from graph.errors import Problem, Refused, WorkflowError
 from graph.node import Declaration
 from graph.spec import NodeSpec
@@ -76,11 +77,15 @@ class Tasks:
     declared: dict[int, bytes] = field(default_factory=dict)
     #: Per node: the first task of a heavy unmapped node, or its output values (with `Pending` inside) by port.
     produced: list[int | list[Any]] = field(default_factory=list)
+    #: Per mapped node: its tasks, in the order of their elements.
+    unrolled: dict[int, list[int]] = field(default_factory=dict)
     #: Nodes evaluated while planning, and those whose seed is not drawn.
     light: set[int] = field(default_factory=set)
     undrawn: set[int] = field(default_factory=set)
     #: What is wanted by default, once worked out (a `graph.plan.Roots`; Any: that module imports this one).
     roots: dict[None, Any] = field(default_factory=dict)
+    #: What is told of tasks that were remembered: the same each time (`graph.execute.NodeResult`; Any as above).
+    remembered: dict[int, Any] = field(default_factory=dict)
 
     def id_of(self, task: int) -> str:
         """The node id of a task."""
@@ -102,10 +107,7 @@ class Tasks:
         made = self.produced[node]
         if isinstance(made, int):
             return [made]
-        found = {
-            item.task for value in made for item in (value if isinstance(value, list) else [value]) if isinstance(item, Pending)
-        }
-        return sorted(task for task in found if self.node[task] == node)  # a light node hands on what others make
+        return self.unrolled.get(node, [])
 
 
 class LightContext(Context):
@@ -196,6 +198,7 @@ class _Expansion:
         elements = [self._one(index, spec, i, self._element(index, inputs, mapped, i)) for i in range(count)]
         if any(made is None for made in elements):
             return [None] * len(spec.outputs)
+        self.tasks.unrolled[index] = [made for made in elements if isinstance(made, int)]
         columns = [
             [Pending(made, port) if isinstance(made, int) else made[port] for made in elements if made is not None]
             for port in range(len(spec.outputs))
@@ -317,8 +320,8 @@ class _Expansion:
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
-            if spec.persist:  # its other inputs say where the value is kept, not what it is
-                tokens = [(name, token) for name, token in tokens if not _is_looked_into(spec, name)]
+            if spec.persist:
+                tokens = [(name, token) for name, token in tokens if name not in NOT_IN_KEY]
             self._declare(task, spec, keys.skeleton_of(declared_prefix, tokens, holes), refs, drawn)
         tasks.node.append(index)
         tasks.element.append(element)

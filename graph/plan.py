@@ -6,6 +6,7 @@ known. Nothing here runs a node or reads a weight.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
@@ -113,32 +114,42 @@ def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
     return _roots(tasks, wanted, outputs)
 
 
+#: A target: a node, one element of a mapped node ("node[3]"), or one of its outputs ("node.port").
+_TARGET = re.compile(r"(?P<id>[^.\[]+)(\[(?P<element>[0-9]{1,9})\])?(\.(?P<port>.+))?")
+
+
 def _targets(tasks: Tasks, targets: Sequence[str]) -> Roots:
-    compiled = tasks.compiled
-    problems: list[Problem] = []
     wanted: list[int] = []
     outputs: dict[str, Any] = {}
-    for target in targets:
-        id, _, port = target.partition(".")
-        index = compiled.index.get(id)
-        if index is None:
-            problems.append(
-                Problem("unknown_target", f'target "{target}": there is no node "{id}".{nearest(id, compiled.ids)}', id)
-            )
-            continue
-        wanted.extend(tasks.tasks_of(index))
-        names = [output.name for output in compiled.specs[index].outputs]
-        if port and port not in names:
-            problems.append(
-                Problem("unknown_target", f'target "{target}": {id} has no output "{port}".{nearest(port, names)}', id, port)
-            )
-            continue
-        for at, name in enumerate(names):
-            if not port or name == port:
-                outputs[f"{id}.{name}"] = tasks.outputs_of(index)[at]
+    problems = [problem for target in targets if (problem := _add_target(tasks, target, wanted, outputs)) is not None]
     if problems:
         raise WorkflowError(problems)
     return _roots(tasks, wanted, outputs)
+
+
+def _add_target(tasks: Tasks, target: str, wanted: list[int], outputs: dict[str, Any]) -> Problem | None:
+    compiled = tasks.compiled
+    parts = _TARGET.fullmatch(target)
+    id, element, port = (parts["id"], parts["element"], parts["port"]) if parts else (target, None, None)
+    index = compiled.index.get(id)
+    if index is None:
+        return Problem("unknown_target", f'target "{target}": there is no node "{id}".{nearest(id, compiled.ids)}', id)
+    names = [output.name for output in compiled.specs[index].outputs]
+    if port and port not in names:
+        return Problem("unknown_target", f'target "{target}": {id} has no output "{port}".{nearest(port, names)}', id, port)
+    mine = tasks.tasks_of(index)
+    if element is not None:
+        mine = [task for task in mine if tasks.element[task] == int(element)]
+        if not mine:
+            return Problem(
+                "unknown_target", f'target "{target}": {id} has no element {element}; it has {len(tasks.tasks_of(index))}', id
+            )
+    wanted.extend(mine)
+    for at, name in enumerate(names):
+        if not port or name == port:
+            value = tasks.outputs_of(index)[at]
+            outputs[target if port else f"{target}.{name}"] = value if element is None else value[int(element)]
+    return None
 
 
 def pendings(value: Any) -> Iterable[Pending]:
@@ -177,7 +188,8 @@ def resolve(
 
     hits: dict[int, tuple[bytes, ...]] = {}
     _ask_structural(tasks, roots.tasks, memo, hits)
-    here = memo.has_values(list({hits[task][port] for task, port in roots.printed if task in hits} - lost))
+    printed = {hits[task][port] for task, port in roots.printed if task in hits}
+    here = memo.has_values(list(printed - lost if lost else printed))
     gone = {task for task, port in roots.printed if task in hits and hits[task][port] not in here}
     open_roots = [root for root in roots.tasks if root not in hits or root in gone]
     if open_roots:
@@ -212,13 +224,12 @@ def _ask_ancestors(
 
 
 def _ask_structural(tasks: Tasks, wanted: Iterable[int], memo: Lookup, hits: dict[int, tuple[bytes, ...]]) -> None:
-    by_key: dict[bytes, list[int]] = {}
-    for task in wanted:
-        key = tasks.structural[task]
-        if key is not None and task not in hits and tasks.spec_of(task).cache:
-            by_key.setdefault(key, []).append(task)
-    for key, action in memo.find(list(by_key)).items():
-        for task in by_key[key]:
+    structural = tasks.structural
+    asked = [task for task in wanted if structural[task] is not None and task not in hits and tasks.spec_of(task).cache]
+    found = memo.find([key for task in asked if (key := structural[task]) is not None])
+    for task in asked:
+        action = found.get(structural[task])  # type: ignore[arg-type]  # none is None
+        if action is not None:
             hits[task] = action.outputs
 
 

@@ -284,6 +284,10 @@ class Store:
         """Whether a file of this digest is here (2 us); whether it is whole shows in `get`."""
         return any(os.path.exists(self._path(digest, suffix)) for suffix in SUFFIXES)
 
+    def file_of(self, digest: bytes) -> Path | None:
+        """The file of this digest, for another process to map; pin it first."""
+        return next((path for suffix in SUFFIXES if os.path.exists(path := self._path(digest, suffix))), None)
+
     def _check(self, digest: bytes, view: memoryview, status: os.stat_result) -> Packed:
         mark = (status.st_ino, status.st_size, status.st_mtime_ns)
         seen = self._seen.get(digest)
@@ -331,7 +335,7 @@ class Store:
             present = {digest for digest in digests if self.has(digest)}
             fresh = [digest for digest in present if not self._pins[digest]]
             try:
-                if fresh:
+                if fresh and self._database is not None:
                     with self._index.transaction() as connection:
                         present -= {digest for digest in fresh if not self.has(digest)}
                         rows = [(digest.hex(), self._owner) for digest in fresh if digest in present]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,14 +57,20 @@ def prepare(workspace: Workspace, file: Path, assignments: Sequence[str]) -> Com
 def open_engine(workspace: Workspace, devices: str | None) -> Engine:
     """The engine of this process on the named devices, or on the machine's. Raises WrongUsage for a home it cannot use."""
     from graph.collector import relax_collector
-    from graph.engine import Engine
-    from nodes.runtime import DeviceRuntime
+    from graph.engine import DEFAULT_LIMITS, Engine
+    from nodes.runtime import DeviceRuntime, device_class, memory_budget
 
     relax_collector()
     names = parse_devices(devices) if devices is not None else machine_devices()
     setup = "nodes.runtime:worker" if workspace.packs else "nodes.runtime:worker_without_packs"
     try:
-        return Engine(workspace.registry, workspace.home, devices=names, runtime=DeviceRuntime, setup=setup)
+        kind, budget = device_class(names), memory_budget(names[0], len(names))
+        return Engine(
+            workspace.registry, workspace.home, devices=names, device_class=kind, setup=setup,
+            runtime=partial(DeviceRuntime, budget_bytes=budget), limits=DEFAULT_LIMITS._replace(device=budget),
+        )  # fmt: skip
+    except ValueError as error:
+        raise WrongUsage(f"--devices: {error}.") from error
     except OSError as error:
         reason = error.strerror or error
         raise WrongUsage(
@@ -93,7 +102,8 @@ def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
         remove_unfinished(output)
         engine.abandon()
 
-    with Interruption(clean) as interruption, display:
+    # What a node prints belongs to the progress, not to the results.
+    with redirect_stdout(sys.stderr), Interruption(clean) as interruption, display:
         handle = engine.start(plan, output_folder=output.absolute())
         handle.watch_previews(display.is_live)
         interruption.watch(handle.cancel)

@@ -20,7 +20,7 @@ from graph.catalogue import load_catalogue
 from graph.collector import relax_collector
 from graph.engine import Engine, Limits
 from graph.execute import RunResult
-from graph.workers import ProcessWorker
+from graph.processes import ProcessWorker
 from nodes.builtin import MODULES
 from nodes.recipes import TextEncoder
 from nodes.runtime import DeviceRuntime

@@ -25,6 +25,7 @@ from graph.plan import Plan
 from graph.table import Table
 from tests.bench.graphs import SHAPES, registry, shape
 from tests.bench.measure import Meter, Sample, judged
+from tests.bench.model import quiet_libraries
 from tests.bench.table import Row, quantile, row, show
 
 ROOT = Path(__file__).parents[2]
@@ -326,6 +327,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
 
 def rows(parts: Iterable[str] = PARTS) -> list[Row]:
     """All measurements, or some parts of them."""
+    quiet_libraries()
     import diffusers  # noqa: F401
     import torch  # noqa: F401
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -27,6 +28,7 @@ class BenchModel(NamedTuple):
 @contextmanager
 def bench_model() -> Iterator[BenchModel]:
     """mini if its weights are here; else an untrained one in a folder that lasts as long as the block."""
+    quiet_libraries()
     if (mini_folder() / "model_index.json").is_file():
         yield BenchModel(MINI, mini_folder(), "")
         return
@@ -42,6 +44,13 @@ def bench_model() -> Iterator[BenchModel]:
         else:
             os.environ[ROOTS_VARIABLE] = before
         shutil.rmtree(root)
+
+
+def quiet_libraries() -> None:
+    """Keep the model libraries' advice and progress bars out of the tables, in this process and those it starts."""
+    os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "DIFFUSERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    for name in ("torchao", "torch.utils._pytree", "diffusers"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def _save_untrained(folder: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
+
+#: The environment variable that names a file to add all rows to.
+ROWS_FILE: Final = "LATENTGRAPH_BENCH_ROWS"
 
 
 class Row(NamedTuple):
@@ -83,13 +89,38 @@ def _number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def show(rows: Iterable[Row]) -> bool:
-    """Print rows as aligned text; True if no bar was missed."""
-    lines = [("", "measured", "bar", "", "n", "p10-p90", "note")]
-    lines += [
-        (r.name, r.measured, r.bar, {True: "met", False: "NOT MET", None: "-"}[r.met], str(r.n), r.spread, r.note) for r in rows
-    ]
+def show(rows: Iterable[Row], title: str = "") -> bool:
+    """Print rows as aligned text; True if no bar was missed.
+
+    They are also added to the file that ROWS_FILE names, if it is set: from there `show_all` prints one table of many.
+    """
+    rows = list(rows)
+    if path := os.environ.get(ROWS_FILE):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps([title or Path(sys.argv[0]).stem, rows]) + "\n")
+    _print([_line(row) for row in rows])
+    return all(row.met is not False for row in rows)
+
+
+def show_all(path: str) -> None:
+    """One table of everything that was measured into a file, the missed bars once more below it."""
+    parts = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    lines, missed = [], []
+    for title, rows in parts:
+        found = [Row(*row) for row in rows]
+        lines += [(f"{title.upper()}", *[""] * 6), *[_line(row) for row in found]]
+        missed += [f"{title}: {row.name}: {row.measured}, bar {row.bar}" for row in found if row.met is False]
+    _print(lines)
+    print("\n".join(["", "NOT MET:", *missed]) if missed else "\nNo bar was missed.")
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    judgement = {True: "met", False: "NOT MET", None: "-"}[row.met]
+    return (row.name, row.measured, row.bar, judgement, str(row.n), row.spread, row.note)
+
+
+def _print(lines: Sequence[tuple[str, ...]]) -> None:
+    lines = [("", "measured", "bar", "", "n", "p10-p90", "note"), *lines]
     widths = [max(len(line[i]) for line in lines) for i in range(7)]
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-    return all(line[3] != "NOT MET" for line in lines)
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip(), flush=True)

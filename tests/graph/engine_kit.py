@@ -83,7 +83,7 @@ def floor(ctx: Context, a: float) -> float:
 @node(title="Total", version=1)
 def total(ctx: Context, values: list[float]) -> float:
     note_run(ctx)
-    return sum(values)
+    return float(sum(values))
 
 
 @node(title="Say", version=1)
@@ -248,7 +248,7 @@ NODES: tuple[Callable[..., Any], ...] = (
 registry = Registry.of(*NODES)
 
 
-def setup(device: str, threads: int, home: Path) -> tuple[Registry, PlainRuntime]:
+def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, PlainRuntime]:
     """For worker processes: "tests.graph.engine_kit:setup"."""
     return registry, PlainRuntime(device, threads)
 

@@ -18,6 +18,7 @@ from graph.engine import Handle
 from graph.events import NodeEvent
 from graph.folder import unavailable
 from graph.leases import Leases
+from graph.table import Table
 from tests.graph.engine_kit import Lab, chain, costly_clock, n, workflow
 
 TEXT = workflow(
@@ -136,6 +137,19 @@ def test_a_full_disk_ends_the_caching_and_not_the_run(open_lab: Callable[..., La
     assert "No space left on device" in said
     assert lab.run(TEXT).ran == []  # what is in RAM is still remembered
     assert list((lab.engine.home / "memo" / "tmp").iterdir()) == []
+
+
+def test_a_full_disk_under_the_table_is_told_by_every_run(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Table, rows: object) -> None:
+        raise self._outage.begin(unavailable(self.folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+
+    lab = open_lab(clock=costly_clock())
+    monkeypatch.setattr(Table, "write", full)
+    for first in (1.0, 2.0):
+        outcome = lab.run(chain(3, first=first))
+        assert outcome.output == first + 3
+        (said,) = outcome.result.messages
+        assert said.startswith("nothing more is cached in this run:")
 
 
 def test_leases_that_cannot_be_taken_cost_only_the_sharing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from graph import execute
 from graph.context import Context
+from graph.engine import Handle
 from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent
 from graph.node import node
 from graph.registry import Registry
@@ -185,3 +187,45 @@ def test_a_waiting_reader_is_woken_by_every_batch(open_lab: Callable[..., Lab]) 
     assert result is not None
     assert result.state == "done"
     assert reader.seen == 300
+
+
+def test_an_event_told_while_a_reader_drains_does_not_silence_the_next(lab: Lab) -> None:
+    heard: list[int] = []
+
+    class Sneaky(deque[Event]):
+        """Lets another thread tell an event at the worst moment."""
+
+        def popleft(self) -> Event:
+            event = super().popleft()
+            if event == first:
+                run.tell(second)
+            return event
+
+    handle = lab.start(chain(1))
+    handle.wait(PATIENCE)
+    run = handle._run
+    run.events, run.listener, run.pass_on = Sneaky(), lambda: heard.append(1), lambda listener: listener()
+    first, second, third = (NoteEvent("", name, 0.0) for name in ("first", "second", "third"))
+    run.tell(first)
+    assert run.drain() == [first, second]
+    heard.clear()
+    run.tell(third)
+    assert heard == [1]
+
+
+def test_a_listener_that_raises_or_calls_back_harms_nobody(lab: Lab) -> None:
+    heard: list[str] = []
+    compiled = lab.engine.load(workflow("x", x=n("add", a=1.0, b=2.0)))
+    for _ in range(2):
+        handles: list[Handle] = []
+
+        def listen(handles: list[Handle] = handles) -> None:
+            heard.append("told")
+            for handle in handles:
+                handle.cancel()
+            raise RuntimeError("a closed loop")
+
+        handles.append(lab.engine.start(lab.engine.plan(compiled, seeds={}), listener=listen))
+        assert handles[0].wait(PATIENCE) is not None
+    lab.engine.close()  # which waits for the listeners
+    assert heard

@@ -43,7 +43,7 @@ class Graph:
             self.expected[id] = a
         elif kind == "map":
             over, by = rng.choice(lists), rng.choice(singles)
-            self._set(id, n("add", a=f"@{over}", b=f"@{by}"), [over, by])
+            self._set(id, n("add", a=f"@{over}", b=f"@{by}"), [over, by] if self.expected[over] else [])
             self.expected[id] = [item + self.expected[by] for item in self.expected[over]]
         elif kind == "total":
             of = rng.choice(lists)

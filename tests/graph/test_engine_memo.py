@@ -12,7 +12,7 @@ from graph import environment
 from graph.context import Context
 from graph.node import node
 from graph.registry import Registry
-from tests.graph.engine_kit import Lab, add, chain, costly_clock, n, registry, with_specs, workflow
+from tests.graph.engine_kit import PATIENCE, Lab, add, chain, costly_clock, n, ran, registry, with_specs, workflow
 
 DIAMOND = workflow(
     "sum",
@@ -176,6 +176,38 @@ def test_an_effect_runs_each_time_and_its_inputs_do_not(lab: Lab) -> None:
     assert second.states == {"s": "done", "a": "cached"}
 
 
+def test_what_reads_an_effect_goes_by_content(home: Path) -> None:
+    files = iter(["a", "a", "b"])
+    seen: list[str] = []
+
+    @node(title="Write", version=1, effect=True)
+    def write(ctx: Context, value: float) -> str:
+        return next(files)
+
+    @node(title="Read", version=1)
+    def read(ctx: Context, file: str) -> str:
+        seen.append(file)
+        return file.upper()
+
+    with Lab(home, Registry.of(write, read)) as lab:
+        text = workflow("r", w=n("write", value=1.0), r=n("read", file="@w"))
+        assert [lab.run(text).output for _ in range(3)] == ["A", "A", "B"]
+    assert seen == ["a", "b"]
+
+
+def test_effects_of_equal_runs_and_equal_nodes_all_happen(lab: Lab) -> None:
+    text = workflow(s=n("save", value="@a"), t=n("save", value="@a"), a=n("add", a=1.0))
+    handles = [lab.start(text) for _ in range(3)]
+    assert all(handle.wait(PATIENCE) is not None for handle in handles)
+    assert sorted(ran) == ["a"] + ["s"] * 3 + ["t"] * 3
+
+
+def test_a_mapped_effect_happens_for_every_element(lab: Lab) -> None:
+    text = workflow(r=n("numbers", n=3), s=n("save", value="@r"))
+    assert sorted(lab.run(text).ran) == ["s[0]", "s[1]", "s[2]"]
+    assert sorted(lab.run(text).ran) == ["s[0]", "s[1]", "s[2]"]
+
+
 def test_an_uncached_node_runs_each_time_and_what_follows_goes_by_content(lab: Lab) -> None:
     text = workflow("after", top=n("add", a=1.0), u=n("unkept", a="@top"), after=n("add", a="@u"))
     assert lab.run(text).ran == ["top", "u", "after"]
@@ -205,6 +237,7 @@ def tree(leaves: int) -> tuple[str, int]:
     return workflow(level[0], **nodes), len(nodes)
 
 
+@pytest.mark.slow
 def test_one_changed_leaf_of_a_tree_of_8191_runs_13_nodes(lab: Lab) -> None:
     text, size = tree(4096)
     first = lab.run(text)
@@ -249,3 +282,23 @@ def test_only_the_last_result_missing_is_computed_from_the_nearest_value(open_la
             path.unlink()
         assert not memo.has_values([s, t])
         assert second.run(text).ran == ["s"]
+
+
+def test_a_quick_run_of_a_node_type_does_not_hide_what_a_slow_one_left_on_disk(open_lab: Callable[..., Lab]) -> None:
+    seconds, time = [0.1], [0.0]
+
+    def clock() -> float:
+        time[0] += seconds[0]
+        return time[0]
+
+    def text(top: float) -> str:
+        return workflow(
+            ["end", "x"], top=n("add", a=top), cut=n("floor", a="@top"), end=n("show", value="@cut"), x=n("show", value=top)
+        )
+
+    with open_lab(clock=clock, host_lanes=1) as first:
+        first.run(text(1.25))
+    with open_lab(clock=clock, host_lanes=1) as second:
+        seconds[0] = 0.0
+        second.run(workflow("q", q=n("show", value="quick")))
+        assert "end" not in second.run(text(1.75)).ran

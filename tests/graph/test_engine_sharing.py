@@ -96,6 +96,17 @@ def test_a_run_that_waits_for_one_that_fails_tries_itself(home: Path) -> None:
     assert (first.state, second.state) == ("failed", "done")
 
 
+def test_a_higher_priority_goes_first_on_a_busy_engine(home: Path) -> None:
+    with Lab(home, host_lanes=1) as lab:
+        busy = lab.start(workflow("w", w=n("wait", a=1.0)))
+        assert started.wait(PATIENCE)
+        low = lab.start(workflow("low", low=n("add", a=1.0)))
+        high = lab.start(workflow("high", high=n("add", a=2.0)), priority=5)
+        gate.set()
+        assert all(handle.wait(PATIENCE) is not None for handle in (busy, low, high))
+    assert ran == ["w", "high", "low"]
+
+
 # ---- processes ----
 
 NODES = """

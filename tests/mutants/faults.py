@@ -174,7 +174,7 @@ FAULTS: Final = (
     ),
     Fault(
         "no single flight across processes", "graph/execute.py",
-        "return self._quickest.get(spec.id, KEEP_SECONDS) >= KEEP_SECONDS", "return False", (SHARING,),
+        "return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS", "return False", (SHARING,),
     ),
     Fault(
         "memory is given back after good runs only", "graph/execute.py",
@@ -190,8 +190,8 @@ FAULTS: Final = (
         "(step - self._first[0]) * (total - step)", "step * (total - step)", (EVENTS,),
     ),
     Fault(
-        "a reader sleeps through events", "graph/execute.py",
-        "            self._told = False  # from here on the next event wakes us; one told just before is seen now\n", "", (EVENTS,),
+        "an event told while a reader drains silences the next", "graph/execute.py",
+        "            self._told = False\n            if not self.events:  # else one", "            if not self.events:  # else one", (EVENTS,),
     ),
     # ---- schedule, workers ----
     Fault(
