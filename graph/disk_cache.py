@@ -30,6 +30,8 @@ ENTRY = 1
 #: What a folder is called under the data folder's `disk_cache`: a name, never a path.
 FOLDER = re.compile(r"[a-z0-9_-]{1,64}")
 DEFAULT_FOLDER = "default"
+#: Inputs of a node that keeps its value which say where and how much is kept, and nothing of the value.
+NOT_IN_KEY = frozenset({"folder", "limit_gb"})
 _TOUCH_SECONDS = 3600.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import secrets
 import threading
 import time
@@ -211,8 +212,7 @@ class Engine:
         runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
         device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
-        with suppress(OSError):  # then runs remember in RAM only, and say so
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_home(home)
         self.library, self.home, self.devices = library, home, tuple(devices)
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
@@ -506,6 +506,15 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _make_home(home: Path) -> None:
+    """Make the data folder. Raises OSError where it cannot be one; on a full or read-only disk runs remember in RAM only."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+            raise
 
 
 def _cpu_class(devices: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from graph import keys
 from graph.compile import Compiled
 from graph.context import Context
+from graph.disk_cache import NOT_IN_KEY
 from graph.errors import Problem, Refused, WorkflowError
 from graph.node import Declaration
 from graph.spec import NodeSpec
@@ -319,8 +320,8 @@ class _Expansion:
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
-            if spec.persist:  # its other inputs say where the value is kept, not what it is
-                tokens = [(name, token) for name, token in tokens if not _is_looked_into(spec, name)]
+            if spec.persist:
+                tokens = [(name, token) for name, token in tokens if name not in NOT_IN_KEY]
             self._declare(task, spec, keys.skeleton_of(declared_prefix, tokens, holes), refs, drawn)
         tasks.node.append(index)
         tasks.element.append(element)

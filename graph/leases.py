@@ -1,7 +1,7 @@
 """Single flight across processes: who is computing which key right now, and what to do when its owner dies.
 
 A lease is a row in a small SQLite file beside the memo. It says nothing about results: the owner commits its result to
-the memo *before* it releases, so whoever gets the lease next looks there first (`Leases.claim` does both). A lost lease
+the memo *before* it releases, so whoever gets the lease next looks there first. A lost lease
 costs a second computation of the same content, never a wrong value.
 """
 
@@ -11,22 +11,18 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from graph.database import Database
 from graph.folder import Outage, StoreUnavailable, private_folder, unavailable
 from graph.owner import Owner, is_gone
 
-R = TypeVar("R")
-
 #: A hung owner (stopped, or its interpreter blocked) loses its leases after this long; a dead one at once.
 LEASE_SECONDS = 10.0
 _BEAT_SECONDS = 2.0
-#: Waiters look after this long at first, twice as long each time, up to the last (measured: 8-20 ms p95 to notice).
-_FIRST_WAIT, _LAST_WAIT = 0.0005, 0.02
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS leases(key BLOB PRIMARY KEY, owner TEXT NOT NULL, token BLOB NOT NULL, expires REAL NOT NULL) WITHOUT ROWID;
@@ -94,32 +90,8 @@ class Leases:
         with self._usable() as database, database.transaction() as connection:
             connection.executemany("DELETE FROM leases WHERE key = ? AND token = ?", leases)
 
-    def claim(self, key: bytes, look: Callable[[], R | None], stop: Callable[[], bool] = lambda: False) -> R | Lease | None:
-        """The result of `key` that `look` finds in the memo, or the lease to compute it; None once `stop` says so.
-
-        Blocks while another owner computes: notices its release within about 20 ms and takes over from a killed one as
-        fast. `look` is asked first, and again whenever the lease was won, so a result is never computed twice. A waiter
-        that stops leaves the others alone.
-        """
-        pause = _FIRST_WAIT
-        found = look()
-        while found is None:
-            if lease := self.acquire(key):
-                found = look()
-                if found is None:
-                    return lease
-                self.release(lease)
-                break
-            if stop():
-                return None
-            self._closed.wait(pause)
-            if self._closed.is_set():
-                return None
-            pause = min(2 * pause, _LAST_WAIT)
-        return found
-
     def close(self) -> None:
-        """Release everything held and stop the heartbeat; waiters in `claim` return None."""
+        """Release everything held and stop the heartbeat."""
         self._closed.set()
         with self._lock:
             held, heart = tuple(self._held.values()), self._heart

@@ -286,7 +286,7 @@ class Store:
 
     def file_of(self, digest: bytes) -> Path | None:
         """The file of this digest, for another process to map; pin it first."""
-        return next((path for suffix in SUFFIXES if (path := self._path(digest, suffix)).exists()), None)
+        return next((path for suffix in SUFFIXES if os.path.exists(path := self._path(digest, suffix))), None)
 
     def _check(self, digest: bytes, view: memoryview, status: os.stat_result) -> Packed:
         mark = (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -335,7 +335,7 @@ class Store:
             present = {digest for digest in digests if self.has(digest)}
             fresh = [digest for digest in present if not self._pins[digest]]
             try:
-                if fresh:
+                if fresh and self._database is not None:
                     with self._index.transaction() as connection:
                         present -= {digest for digest in fresh if not self.has(digest)}
                         rows = [(digest.hex(), self._owner) for digest in fresh if digest in present]

@@ -46,11 +46,13 @@ def stats(home: Path, json: bool) -> int:
 def verify(home: Path, json: bool) -> int:
     """Read everything and check it against its digests; 1 if something was damaged (it is set aside, and made again)."""
     with _memories(home) as memories:
-        memo = memories.memo.store.verify()
+        memo = memories.memo.verify()
+        rows = memories.memo.table.damaged
     folders = {
         name: DiskCacheFolder(path, DEFAULT_LIMITS.disk_cache).verify() for name, path in _disk_cache_folders(home).items()
     }
     bad = [f"memo {damage.digest[:12]}: {damage.reason}" for damage in memo.damaged]
+    bad += [f"memo table: {rows} damaged rows were removed"] if rows else []
     bad += [f"disk_cache/{name} {entry.path.name}: {entry.reason}" for name, report in folders.items() for entry in report.bad]
     older = _made_with_others(home, folders)
     if json:

@@ -227,7 +227,7 @@ def test_a_module_edited_before_a_call_imports_it_fails_the_node_and_nothing_is_
         assert engine.run(engine.load(WORKFLOW)).outputs == {"b": 2.0}
 
 
-def parts_worker(device: str, threads: int, home: Path) -> tuple[Registry, PlainRuntime]:
+def parts_worker(device: str, threads: int, budget: int, home: Path) -> tuple[Registry, PlainRuntime]:
     return load_catalogue(home, [f"{APP}.nodes"]).registry(), PlainRuntime(device, threads)
 
 

@@ -141,8 +141,7 @@ def test_a_full_disk_ends_the_caching_and_not_the_run(open_lab: Callable[..., La
 
 def test_a_full_disk_under_the_table_is_told_by_every_run(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Table, rows: object) -> None:
-        self.off = unavailable(self.folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        raise self.off
+        raise self._outage.begin(unavailable(self.folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
 
     lab = open_lab(clock=costly_clock())
     monkeypatch.setattr(Table, "write", full)
@@ -217,11 +216,28 @@ def test_a_writer_that_breaks_does_not_hang_the_run(open_lab: Callable[..., Lab]
 
 
 @pytest.mark.spec("R-K01")
-def test_a_home_that_cannot_be_written_at_the_start_costs_caching_and_nothing_else(home: Path) -> None:
-    home.write_text("a file where the folder should be")
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
+def test_a_disk_full_or_read_only_from_the_start_costs_caching_and_nothing_else(
+    home: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def refuse(path: Any, *_: object, **__: object) -> None:
+        if home in (Path(path), *Path(path).parents):
+            raise OSError(error, os.strerror(error), str(path))
+        mkdir(path)
+
+    mkdir = os.mkdir
+    monkeypatch.setattr(os, "mkdir", refuse)
     text = workflow("y", x=n("add", a=1.0), kept=n("disk_cache", value="@x"), y=n("device_add", a="@kept"))
     with Lab(home, clock=costly_clock()) as lab:
         outcome = lab.run(text)
         assert (outcome.state, outcome.output) == ("done", 1.0)
-        assert any(f"{home / 'memo'} cannot be used for caching" in message for message in outcome.result.messages)
+        said = f"{home / 'memo'} cannot be used for caching: "
+        assert any(said in message and os.strerror(error) in message for message in outcome.result.messages)
         assert lab.run(text).ran == ["kept"]  # the rest is remembered in RAM
+    assert not home.exists()
+
+
+def test_a_home_that_can_be_no_folder_is_refused(home: Path) -> None:
+    home.write_text("a file where the folder should be")
+    with pytest.raises(FileExistsError):
+        Lab(home)

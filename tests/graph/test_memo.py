@@ -56,9 +56,15 @@ def test_notes_of_an_action_come_back(memo: Memo) -> None:
     assert again(memo).find([key(1)])[key(1)].notes == {"device": "cpu"}
 
 
+def put(memo: Memo, value: Packed) -> bytes:
+    """Keep a value, as the result of some work."""
+    memo.commit([finished(f"work that gives {digest_of(value).hex()}", value)])
+    return digest_of(value)
+
+
 def test_small_plain_values_lie_in_the_table_and_others_in_files(memo: Memo) -> None:
     for value in (text("x"), text("x" * (INLINE_BYTES - 100)), tensors(1, 3), text("x" * INLINE_BYTES)):
-        memo.put_value(value)
+        put(memo, value)
     assert (len(memo.table.keys(b"v")), memo.store.stats().objects) == (2, 2)
 
 
@@ -115,14 +121,14 @@ def test_an_action_of_another_version_is_a_miss(memo: Memo) -> None:
 
 
 def test_values_here_are_told_whatever_their_size(memo: Memo) -> None:
-    here = [memo.put_value(value) for value in (text("x"), tensors(1, 3))]
+    here = [put(memo, value) for value in (text("x"), tensors(1, 3))]
     assert memo.has_values([*here, key("none")]) == set(here)
 
 
 @pytest.mark.spec("H15")
 def test_pinned_values_of_any_size_survive_a_clear(memo: Memo) -> None:
     values = [text("x"), tensors(1, 3000)]
-    digests = [memo.put_value(value) for value in values]
+    digests = [put(memo, value) for value in values]
     assert memo.pin([*digests, key("none")]) == set(digests)
     other = again(memo)
     other.clear()

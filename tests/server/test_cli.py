@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from graph.disk_cache import DiskCacheFolder
 from graph.environment import library_versions
+from graph.table import Table
 from graph.types import Packed
 from server.cli import app
 from server.workspace import Workspace
@@ -275,6 +277,18 @@ def test_cache_stats_verify_and_clear(latentgraph: Command, sum_file: Path, home
     assert damaged.err.startswith("memo abababababab: ")
     assert latentgraph("cache", "verify", "--json").json["damaged"] == []
     assert latentgraph("cache", "clear", "--json").json["freed_bytes"] > 0
+
+
+def test_cache_verify_finds_damaged_rows_too(latentgraph: Command, home: Path) -> None:
+    table = Table(home / "memo", 1 << 20)
+    table.write([(b"a", bytes(32), b"an action"), (b"a", bytes(31) + b"1", b"another")])
+    table.close()
+    with sqlite3.connect(home / "memo" / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = CAST('spoilt' AS BLOB) WHERE key = ?", (b"a" + bytes(32),))
+    connection.close()
+    damaged = latentgraph("cache", "verify")
+    assert (damaged.code, damaged.err) == (1, "memo table: 1 damaged rows were removed\n")
+    assert latentgraph("cache", "verify").code == 0
 
 
 @pytest.mark.spec("A11")
