@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Final
 
 from graph.context import Context
 from graph.node import node
 from graph.spec import Doc, File, Range, Text
+from nodes.files import find_file
 from nodes.tensors import WireTensor
 from nodes.values import Image
 
@@ -22,12 +20,13 @@ LARGEST_SIDE: Final = 4096
 #: Pixels a side of what `image_grid` makes.
 LARGEST_GRID_SIDE: Final = 4 * LARGEST_SIDE
 LARGEST_FILE_BYTES: Final = 32 * 2**20
+NO_NUMBERS: Final = "the picture holds values that are no numbers; the model overflowed, so compute it with dtype float32"
 _FORMATS: Final = ("PNG", "JPEG", "WEBP", "BMP")
 
 
 @node(title="Load image", version=1, category="image", output="image")
 def load_image(ctx: Context, file: Annotated[str, File(("image",)), Doc("A picture, by its content")]) -> Image:
-    """Open an uploaded picture: turned as its camera says, transparency on black left out.
+    """Open an uploaded picture: turned as its camera says, in 8 bits, without its transparency (the colours below stay).
 
     Raises ValueError if it is missing, no picture, above 32 MiB, or larger than 4096 pixels a side.
     """
@@ -37,22 +36,6 @@ def load_image(ctx: Context, file: Annotated[str, File(("image",)), Doc("A pictu
     return from_picture(open_picture(path.read_bytes(), name))
 
 
-def find_file(home: Path, file: object) -> tuple[Path, str]:
-    """The path and shown name of a file literal, `{"file": name, "sha256": hex}` or the bare hex, in `home`/files.
-
-    Files lie there under their SHA-256. Raises ValueError if there is none.
-    """
-    named: Mapping[str, Any] = cast("Mapping[str, Any]", file) if isinstance(file, Mapping) else {"sha256": file}
-    digest = str(named.get("sha256", ""))
-    name = str(named.get("file", "")) or f"{digest[:12]}..."
-    if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise ValueError(f'"{digest[:80]}" is no SHA-256 (64 small hex digits); upload the file and use the answer\'s sha256')
-    path = home / "files" / digest
-    if path.is_file():
-        return path, name
-    raise ValueError(f"the file {name} (sha256 {digest[:12]}...) is not here; upload it again")
-
-
 def open_picture(data: bytes, name: str) -> Picture:
     """Decode a picture to RGB. Raises ValueError for other data, or a side above 4096 pixels by its header alone."""
     from PIL import Image as Pillow
@@ -60,16 +43,25 @@ def open_picture(data: bytes, name: str) -> Picture:
 
     try:
         opened = Pillow.open(io.BytesIO(data), formats=_FORMATS)
-    except (UnidentifiedImageError, Pillow.DecompressionBombError, OSError) as error:
+    except (UnidentifiedImageError, Pillow.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{name} is no picture that can be read ({', '.join(_FORMATS)}): {error}") from error
     if max(opened.size) > LARGEST_SIDE:
         shown = f"{opened.width}x{opened.height}"
         raise ValueError(f"{name} is {shown} pixels; a side may have {LARGEST_SIDE}. Make it smaller first")
     try:
         turned = ImageOps.exif_transpose(opened)
-        return turned.convert("RGB")
+        return (_eight_bits(turned) if turned.mode.startswith("I") else turned).convert("RGB")
     except (OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{name} is damaged: {error}. Save or upload it again") from error
+
+
+def _eight_bits(picture: Picture) -> Picture:
+    """A grey picture of 16 bits scaled to 8, which Pillow would cut off at 255."""
+    import numpy as np
+    from PIL import Image as Pillow
+
+    levels = np.asarray(picture).astype(np.float64).clip(0, 65535)
+    return Pillow.fromarray((levels / 257).round().astype(np.uint8), "L")
 
 
 def from_picture(picture: Picture) -> Image:
@@ -81,11 +73,17 @@ def from_picture(picture: Picture) -> Image:
 
 
 def to_pictures(image: Image) -> list[Picture]:
-    """A value's pictures, rounded to 8 bits as the library does it."""
+    """A value's pictures, rounded to 8 bits as the library does it; what is outside of 0..1 is taken as 0 or 1.
+
+    Raises ValueError if a pixel is no number.
+    """
     import numpy as np
     from PIL import Image as Pillow
 
-    pixels = (image.pixels.numpy().transpose(0, 2, 3, 1) * 255).round().astype(np.uint8)
+    values = image.pixels.numpy()
+    if np.isnan(values).any():
+        raise ValueError(NO_NUMBERS)
+    pixels = (values.transpose(0, 2, 3, 1).clip(0, 1) * 255).round().astype(np.uint8)
     return [Pillow.fromarray(np.ascontiguousarray(one), "RGB") for one in pixels]
 
 

@@ -34,14 +34,19 @@ def save_image(
     image: Image,
     name: Annotated[str, Doc("How the file's name begins")] = "image",
 ) -> str:
-    """Write a PNG that carries its workflow and settings, and give its file name. Never replaces a file."""
-    settings = settings_of(ctx.resolved, ctx.node_id) | {"width": image.width, "height": image.height}
+    """Write a PNG that carries its workflow and settings, and give its file name. Never replaces a file.
+
+    Of several pictures in one value each becomes a file; the first one's name is given, the others are noted.
+    """
+    settings = settings_of(ctx.resolved) | {"width": image.width, "height": image.height}
     names = []
     for picture in to_pictures(image):
         chosen = unique_name(name)
         record = {"id": chosen, "file": f"{chosen}.png", "kind": "image", "settings": settings, "run": dict(ctx.resolved)}
         publish(ctx.output_folder, chosen, ".png", png_bytes(picture, settings, ctx.resolved), record)
         names.append(f"{chosen}.png")
+    if names[1:]:
+        ctx.note(f"Also saved: {', '.join(names[1:])}.")
     return names[0]
 
 
@@ -103,7 +108,7 @@ def _member(found: Mapping[str, Any], name: str) -> dict[str, Any]:  # Any: plai
     return value
 
 
-def settings_of(resolved: Mapping[str, Any], node_id: str) -> dict[str, Any]:
+def settings_of(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Prompt, steps, guidance, seed and the like, from the nodes above the save; null where none or several say it.
 
     `resolved` is the run's record (`Context.resolved`); Any: plain JSON.
@@ -114,7 +119,8 @@ def settings_of(resolved: Mapping[str, Any], node_id: str) -> dict[str, Any]:
     inputs = nodes[sampler].get("inputs", {}) if sampler else {}
     return {
         "prompt": _prompt(resolved, sampler, "positive"),
-        "negative_prompt": _prompt(resolved, sampler, "negative"),
+        # without guidance it is not looked at
+        "negative_prompt": None if inputs.get("guidance") == 0 else _prompt(resolved, sampler, "negative"),
         "steps": inputs.get("steps"),
         "guidance": inputs.get("guidance"),
         "seed": inputs.get("seed"),

@@ -85,7 +85,7 @@ def read_config(path: Path) -> dict[str, Any]:  # Any: the library's JSON, each 
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise Refused(f"{_short(path)} is missing; the model folder is incomplete, copy it again", code="missing_file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(f"{_short(path)} is not readable JSON ({error}); copy the file again", code="damaged_file") from error
     if not isinstance(config, dict):
         raise Refused(f"{_short(path)} holds no JSON object; copy the file again", code="damaged_file")

@@ -18,7 +18,7 @@ from graph.spec import MAX_SEED
 from server.files import refuse_missing
 from server.report import DONE, FAILED, print_data, print_json, tell
 from server.run import EXIT, carry_out, open_engine
-from server.settings import unusable_home
+from server.settings import chosen_devices, unusable_home
 from server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -67,9 +67,10 @@ def reproduce(workspace: Workspace, image: Path, devices: str | None, json: bool
 
     Nothing remembered is used. Raises WorkflowError if the picture carries no workflow, or one that cannot run here.
     """
+    names = chosen_devices(devices)
     saved = _read(image)
     changed = _changes(saved)
-    with _fresh(workspace) as scratch, open_engine(scratch, devices) as engine:
+    with _fresh(workspace) as scratch, open_engine(scratch, names) as engine:
         if saved.environment != engine.environment and not changed:
             changed = [f"device: {saved.environment or 'unknown'} then, {engine.environment} now"]
         for change in changed:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import AbstractContextManager, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.compile import Compiled, compile_document
 from graph.publish import remove_unfinished
+from nodes.files import picked_files
 from server.assignments import PickedFile, assign
 from server.display import ResultRow, RunDisplay, closing_table
 from server.files import beside, bring, refuse_missing
 from server.interruption import Interruption
 from server.report import CANCELLED, DONE, FAILED, print_data, print_json, tell
-from server.settings import WrongUsage, machine_devices, parse_devices, unusable_home
+from server.settings import WrongUsage, chosen_devices, unusable_home
 from server.values import value_json, value_text
 from server.workspace import Workspace, read_workflow
 
@@ -47,21 +48,25 @@ def check(workspace: Workspace, file: Path, assignments: Sequence[str] = ()) -> 
     return Prepared(compiled, files)
 
 
-def prepare(workspace: Workspace, file: Path, assignments: Sequence[str]) -> Compiled:
-    """The same, and only then the files that it needs are copied into the data folder."""
-    checked = check(workspace, file, assignments)
-    bring(workspace.home, checked.files)
-    return checked.compiled
+def looking_at(files: Sequence[PickedFile]) -> AbstractContextManager[None]:
+    """Planning sees these files where they lie, so that none is copied for a workflow that is refused."""
+    return picked_files({entry.sha256: entry.path for entry in files})
 
 
-def open_engine(workspace: Workspace, devices: str | None) -> Engine:
-    """The engine of this process on the named devices, or on the machine's. Raises WrongUsage for a home it cannot use."""
+def planned(engine: Engine, checked: Prepared, seeds: Mapping[str, int] | None = None) -> Plan:
+    """The plan of a workflow whose files need not be in the data folder yet. Raises WorkflowError if it is refused."""
+    with looking_at(checked.files):
+        return engine.plan(checked.compiled, seeds=seeds)
+
+
+def open_engine(workspace: Workspace, devices: Sequence[str]) -> Engine:
+    """The engine of this process on these devices. Raises WrongUsage for devices or a home that it cannot use."""
     from graph.collector import relax_collector
     from graph.engine import DEFAULT_LIMITS, Engine
     from nodes.runtime import DeviceRuntime, device_class, memory_budget
 
     relax_collector()
-    names = parse_devices(devices) if devices is not None else machine_devices()
+    names = tuple(devices)
     setup = "nodes.runtime:worker" if workspace.packs else "nodes.runtime:worker_without_packs"
     try:
         kind, budget = device_class(names), memory_budget(names[0], len(names))
@@ -77,9 +82,13 @@ def open_engine(workspace: Workspace, devices: str | None) -> Engine:
 
 def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:
     """Run a workflow; gives the exit code. Raises WorkflowError if it is refused before it starts."""
-    compiled = prepare(workspace, file, assignments)
-    with open_engine(workspace, devices) as engine:
-        result = carry_out(engine, engine.plan(compiled, seeds=engine.draw_seeds(compiled)), output)
+    names = chosen_devices(devices)
+    checked = check(workspace, file, assignments)
+    compiled = checked.compiled
+    with open_engine(workspace, names) as engine:
+        plan = planned(engine, checked, engine.draw_seeds(compiled))
+        bring(workspace.home, checked.files)
+        result = carry_out(engine, plan, output)
         tell(closing_table([_row(node) for node in result.nodes], result.seconds))
         _tell_ending(result)
         outputs = with_paths(compiled, result.outputs, output)

@@ -126,6 +126,9 @@ class Family(Protocol):
     def noise_shape(self, net: Any, width: int, height: int) -> tuple[int, int, int, int]:
         """(1, C, h, w) of the latents for a picture of this size."""
 
+    def left_out(self, steps: int, strength: float) -> int:
+        """How many of `steps` are left out at the start to change a picture by `strength` (0..1)."""
+
     def schedule(self, scheduler: Any, steps: int, shape: tuple[int, ...], strength: float, device: str) -> Schedule:
         """Set a scheduler of this run up for `steps` steps, of which the last `strength` part is walked."""
 

@@ -116,6 +116,10 @@ class ZImage:
         """Eight pixels a latent, in whole patches of two."""
         return (1, net.in_channels, 2 * (height // 16), 2 * (width // 16))
 
+    def left_out(self, steps: int, strength: float) -> int:
+        """As the library's image-to-image pipeline counts."""
+        return int(max(steps - min(steps * strength, steps), 0))
+
     def schedule(self, scheduler: Any, steps: int, shape: tuple[int, ...], strength: float, device: str) -> Schedule:
         """Sigmas from 1 to 1/steps, shifted by the scheduler; `strength` < 1 leaves the first steps out."""
         import torch
@@ -129,7 +133,7 @@ class ZImage:
         mu = (shape[2] // 2) * (shape[3] // 2) * slope + (base - slope * low)
         sigmas = torch.linspace(1.0, 1 / steps, steps).tolist()
         scheduler.set_timesteps(sigmas=sigmas, device=torch_device(device), mu=mu)
-        skipped = int(max(steps - min(steps * strength, steps), 0))
+        skipped = self.left_out(steps, strength)
         scheduler.set_begin_index(skipped)
         return Schedule(scheduler, scheduler.timesteps[skipped:], skipped)
 

@@ -226,7 +226,32 @@ def spoil_json(folder):
     (folder / "vae" / "config.json").write_text("{")
 
 
+def spoil_tokenizer(folder):
+    """Half of the older form is no vocabulary."""
+    (folder / "tokenizer" / "tokenizer.json").unlink()
+    (folder / "tokenizer" / "vocab.json").write_text("{}")
+
+
+def advise(text):
+    def spoil(folder):
+        (folder / "latentgraph.json").write_text(text)
+
+    spoil.__name__ = f"advise {text[:20]}"
+    return spoil
+
+
 WRONG = {
+    spoil_tokenizer: "tokenizer holds neither tokenizer.json nor vocab.json with merges.txt; the model folder is incomplete",
+    advise('{"steps": 0}'): "copy/latentgraph.json says steps 0; it takes a whole number from 1 to 200. Correct it or remove",
+    advise('{"steps": 201}'): "copy/latentgraph.json says steps 201; it takes a whole number from 1 to 200",
+    advise('{"steps": 7.5}'): "copy/latentgraph.json says steps 7.5; it takes a whole number",
+    advise('{"steps": true}'): "copy/latentgraph.json says steps true; it takes a whole number",
+    advise('{"guidance": -1}'): "copy/latentgraph.json says guidance -1; it takes a number from 0 to 20",
+    advise('{"guidance": NaN}'): "copy/latentgraph.json says guidance NaN; it takes a number from 0 to 20",
+    advise('{"guidance": "4"}'): 'copy/latentgraph.json says guidance "4"; it takes a number from 0 to 20',
+    advise("[1]"): "copy/latentgraph.json holds no JSON object",
+    advise('{"steps":' + "[" * 100_000): "copy/latentgraph.json is not readable JSON",
+    advise("{"): "copy/latentgraph.json is not readable JSON",
     spoil_index: "transformer/diffusion_pytorch_model.safetensors.index.json and b.safetensors do not belong together: "
     "b.safetensors does not hold .*; copy the model folder again",
     spoil_ambiguous: "transformer/diffusion_pytorch_model.safetensors stands beside diffusion_pytorch_model.safetensors.index."
@@ -323,13 +348,25 @@ def test_an_unknown_name_is_answered_with_the_nearest():
         load_pipeline("tinny")
 
 
-def test_a_link_out_of_the_models_folder_is_not_followed(models, tmp_path, monkeypatch):
+@pytest.mark.parametrize("linked", ["outside", "maker"])
+def test_an_entry_of_the_models_folder_may_be_a_link(models, tmp_path, monkeypatch, linked):
     root = tmp_path / "root"
     root.mkdir()
-    (root / "outside").symlink_to(models / "tiny")
+    (root / linked).symlink_to(models / "tiny" if linked == "outside" else models)
     monkeypatch.setenv("LATENTGRAPH_MODELS", str(root))
-    with pytest.raises(Refused, match='there is no model "outside"'):
-        find_model("outside", tmp_path)
+    name = linked if linked == "outside" else "maker/tiny"
+    assert name in {model.name for model in list_models(tmp_path)}
+    assert find_model(name, tmp_path) == root / name
+
+
+def test_a_link_further_down_that_leads_out_is_neither_listed_nor_found(models, tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    (root / "maker").mkdir(parents=True)
+    (root / "maker" / "outside").symlink_to(models / "tiny")
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(root))
+    assert "maker/outside" not in {model.name for model in list_models(tmp_path)}
+    with pytest.raises(Refused, match='there is no model "maker/outside"'):
+        find_model("maker/outside", tmp_path)
 
 
 def test_models_of_the_data_folder_come_first(models, tmp_path):

@@ -192,8 +192,65 @@ def test_a_missing_file_of_the_user_is_refused_and_one_beside_the_workflow_is_ta
     (tmp_path / "in.png").write_bytes(content)
     assert latentgraph("validate", path).code == 0
     assert not (home / "files").exists()
-    latentgraph("plan", path)
+    assert latentgraph("plan", path).code == 0
+    assert latentgraph("why", path, "picture").code == 0
+    assert not (home / "files").exists()
+    assert latentgraph("run", path).code == 1  # it is no picture, which the node tells
     assert (home / "files" / digest).read_bytes() == content
+
+
+def curve_workflow(tmp_path: Path, content: bytes) -> dict:
+    """A light node reads the file, so planning looks into it."""
+    (tmp_path / "a.curve").write_bytes(content)
+    literal = {"file": "a.curve", "sha256": hashlib.sha256(content).hexdigest()}
+    return {
+        "format": "latentgraph/workflow",
+        "version": "1.0",
+        "nodes": {
+            "curve": {"type": "load_curve", "inputs": {"file": literal}},
+            "save": {"type": "save_curve", "inputs": {"curve": {"link": "curve.curve"}}},
+        },
+    }
+
+
+def test_no_file_is_copied_for_a_workflow_that_planning_refuses(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path
+) -> None:
+    path = write_workflow(curve_workflow(tmp_path, b"no curve"))
+    outcome = latentgraph("run", path)
+    assert outcome.code == 2
+    assert "a.curve is no curve: " in outcome.err
+    assert not (home / "files").exists()
+
+
+def test_no_file_is_copied_for_devices_that_are_not_there(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("nodes.devices.accelerators", lambda: ("cuda:0",))
+    path = write_workflow(curve_workflow(tmp_path, b"no curve"))
+    before = tree(home)
+    for command in (("run", path), ("plan", path), ("why", path, "save")):
+        outcome = latentgraph(*command, "--devices", "cuda:0,cuda:3")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err == (
+            "--devices names cuda:3, which this machine does not offer; it has cpu, cuda:0. Name one of these.\n"
+        )
+    assert tree(home) == before
+
+
+def test_a_file_beside_the_workflow_is_read_by_planning_and_brought_by_the_run(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path
+) -> None:
+    from graph.types import plain_fields
+    from nodes.curves import FORMAT
+    from nodes.sampling.options import Curve
+
+    content = json.dumps({"format": FORMAT, **plain_fields(Curve((1.0,), "w", 1, 64, 64, 0.0, "s", 0.0))}).encode()
+    path = write_workflow(curve_workflow(tmp_path, content))
+    assert latentgraph("plan", path).code == 0
+    assert not (home / "files").exists()
+    assert latentgraph("run", path).code == 0
+    assert (home / "files" / hashlib.sha256(content).hexdigest()).read_bytes() == content
 
 
 def test_a_data_folder_that_cannot_be_used_is_refused(latentgraph: Command, sum_file: Path, tmp_path: Path) -> None:
