@@ -106,7 +106,7 @@ def devices_of(result: RunResult, *types: str) -> set[str]:
     return {node.device for node in result.nodes if node.state == "done" and node.type in types}
 
 
-def two_against_one(model: BenchModel, workers: Literal["thread", "process"], steps: int | None, rounds: int = 15) -> list[Row]:
+def two_against_one(model: BenchModel, workers: Literal["thread", "process"], steps: int | None, rounds: int = 9) -> list[Row]:
     """Two branches on one device and on two, in turns; new seeds each time, so that only denoise and decode run."""
     pairs, clean, busy = [], [], []
     with ExitStack() as stack:
