@@ -57,7 +57,7 @@ DRAWINGS_PER_SCENE: Final = 12
 EMPTY_CAPTIONS: Final = 0.1
 """Share of captions left empty, so that the empty prompt of classifier-free guidance is a known one."""
 LATENT_ERROR: Final = 0.1
-"""Noise on the latents while the decoder is finished, in standard deviations of the latents: what sampling leaves."""
+"""Noise on the latents while the decoder is finished, in standard deviations of the latents: a guess at what sampling leaves."""
 
 Loss = Callable[[int], Tensor]
 """The loss of a step; it draws all its randomness from the number of the step, so a resumed run repeats it."""
