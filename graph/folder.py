@@ -129,7 +129,9 @@ def _libc() -> Any:  # Any: ctypes has no types for it; imported when the first 
 
 
 def _mapped(file: int, size: int) -> memoryview:
-    """A file mapped read-only for as long as anything views it. Raises OSError.
+    """A file mapped for as long as anything views it. Raises OSError.
+
+    The pages are private: a node that writes to them against the rules is told so, and neither dies nor harms the file.
 
     Not by the mmap module: until Python 3.13 its mappings keep a file descriptor each, and a thousand values would take
     all that a process may have.
@@ -137,7 +139,7 @@ def _mapped(file: int, size: int) -> memoryview:
     import ctypes
 
     libc = _libc()
-    address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, file, 0)
+    address = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE, file, 0)
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     memory = (ctypes.c_ubyte * size).from_address(address)

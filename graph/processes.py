@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
@@ -100,13 +101,16 @@ class Spool:
 
     @classmethod
     def under(cls, parent: Path) -> Spool:
-        """A new spool under `parent`."""
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for old in parent.iterdir():
-            if is_gone(old.name):
-                rmtree(old, ignore_errors=True)
-        folder = parent / f"{Owner.current()}.{os.urandom(4).hex()}"
-        folder.mkdir(mode=0o700)
+        """A new spool under `parent`, or where the system keeps temporary files if that cannot be written."""
+        try:
+            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for old in parent.iterdir():
+                if is_gone(old.name):
+                    rmtree(old, ignore_errors=True)
+            folder = parent / f"{Owner.current()}.{os.urandom(4).hex()}"
+            folder.mkdir(mode=0o700)
+        except OSError:
+            folder = Path(tempfile.mkdtemp(prefix="latentgraph-"))
         return cls(folder)
 
     def put(self, packed: Packed) -> Path:

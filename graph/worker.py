@@ -91,9 +91,9 @@ class _Child:
             elif message[0] == "run":
                 self.call(*message[1:])
 
-    def call(self, number: int, node_type: list[str], inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]) -> None:
-        """Carry one call out and tell its end, whatever it is. `node_type`: its id, and the digest of its code as planned."""
-        type_id, code = node_type
+    def call(self, number: int, type: list[str], inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]) -> None:
+        """Carry one call out and tell its end, whatever it is."""
+        type_id, code = type
         node_id, element, home, output_folder = place
         report = _Remote(self.channel, number, self.cancelled, self.watched)
         try:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Pixels a side, read from the header before any pixel is decoded (spec H5).
 LARGEST_SIDE: Final = 4096
+#: Pixels a side of what `image_grid` makes.
+LARGEST_GRID_SIDE: Final = 4 * LARGEST_SIDE
 LARGEST_FILE_BYTES: Final = 32 * 2**20
 _FORMATS: Final = ("PNG", "JPEG", "WEBP", "BMP")
 
@@ -139,9 +141,11 @@ def image_grid(
     width, height = max(p.width for p in pictures), max(p.height for p in pictures)
     left, top = (_label_width(beside) if beside else 0), (24 if above else 0)
     rows = -(-len(pictures) // columns)
-    sheet = Pillow.new("RGB", (left + min(columns, len(pictures)) * (width + 4) - 4, top + rows * (height + 4) - 4), "white")
-    if max(sheet.size) > 4 * LARGEST_SIDE:
-        raise ValueError(f"the grid would be {sheet.width}x{sheet.height} pixels; make the pictures smaller or fewer")
+    across, down = left + min(columns, len(pictures)) * (width + 4) - 4, top + rows * (height + 4) - 4
+    if max(across, down) > LARGEST_GRID_SIDE:
+        takes = f"a side may have {LARGEST_GRID_SIDE}"
+        raise ValueError(f"the grid would be {across}x{down} pixels; {takes}. Make the pictures smaller or fewer")
+    sheet = Pillow.new("RGB", (across, down), "white")
     for index, picture in enumerate(pictures):
         row, column = divmod(index, columns)
         sheet.paste(picture, (left + column * (width + 4), top + row * (height + 4)))

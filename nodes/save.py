@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -15,7 +16,7 @@ from graph.context import Context
 from graph.node import node
 from graph.publish import publish, unique_name
 from graph.spec import Doc
-from nodes.image import to_pictures
+from nodes.image import LARGEST_GRID_SIDE, to_pictures
 from nodes.values import Image
 
 if TYPE_CHECKING:
@@ -58,19 +59,48 @@ def png_bytes(picture: Picture, settings: Mapping[str, Any], resolved: Mapping[s
     return buffer.getvalue()
 
 
-def read_png(data: bytes) -> dict[str, Any]:
-    """What `png_bytes` put in: "settings", "run", "workflow" (each {} if absent). Raises ValueError if it is no PNG."""
+def read_png(data: bytes) -> dict[str, dict[str, Any]]:
+    """What `png_bytes` put in: "settings", "run", "workflow" (each {} if absent; Any: plain JSON).
+
+    Raises ValueError for anything but a PNG, one with sides above 16384 pixels, or one whose text is not of this form.
+    """
     from PIL import Image as Pillow
     from PIL import UnidentifiedImageError
 
     try:
-        with Pillow.open(io.BytesIO(data), formats=("PNG",)) as opened:
-            chunks = dict(getattr(opened, "text", {}))
-    except (UnidentifiedImageError, OSError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # large grids are ours; the limit is below
+            with Pillow.open(io.BytesIO(data), formats=("PNG",)) as opened:
+                if max(opened.size) > LARGEST_GRID_SIDE:
+                    raise ValueError(f"it is {opened.width}x{opened.height} pixels; a side may have {LARGEST_GRID_SIDE}")
+                chunks = dict(getattr(opened, "text", {}))  # decodes the pixels: texts may stand behind them
+    except Pillow.DecompressionBombError:
+        raise ValueError("it has more pixels than can be opened safely") from None
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"this is no readable PNG: {error}") from error
-    found = json.loads(chunks.get(RUN_CHUNK, "{}"))
-    workflow = json.loads(chunks.get(WORKFLOW_CHUNK, "{}"))
-    return {"settings": found.get("settings", {}), "run": found.get("run", {}), "workflow": workflow}
+    found = _object(chunks, RUN_CHUNK)
+    return {
+        "settings": _member(found, "settings"),
+        "run": _member(found, "run"),
+        "workflow": _object(chunks, WORKFLOW_CHUNK),
+    }
+
+
+def _object(chunks: Mapping[str, str], name: str) -> dict[str, Any]:  # Any: plain JSON
+    try:
+        value = json.loads(chunks.get(name, "{}"))
+    except (ValueError, RecursionError):
+        raise ValueError(f'its text "{name}" is no JSON that this program wrote') from None
+    if not isinstance(value, dict):
+        raise ValueError(f'its text "{name}" holds no JSON object')
+    return value
+
+
+def _member(found: Mapping[str, Any], name: str) -> dict[str, Any]:  # Any: plain JSON
+    value = found.get(name, {})
+    if not isinstance(value, dict):
+        raise ValueError(f'"{name}" in its text "{RUN_CHUNK}" is no JSON object')
+    return value
 
 
 def settings_of(resolved: Mapping[str, Any], node_id: str) -> dict[str, Any]:

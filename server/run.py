@@ -16,7 +16,7 @@ from server.display import ResultRow, RunDisplay, closing_table
 from server.files import beside, bring, refuse_missing
 from server.interruption import Interruption
 from server.report import CANCELLED, DONE, FAILED, print_data, print_json, tell
-from server.settings import WrongUsage, machine_devices, parse_devices
+from server.settings import WrongUsage, machine_devices, parse_devices, unusable_home
 from server.values import value_json, value_text
 from server.workspace import Workspace, read_workflow
 
@@ -72,10 +72,7 @@ def open_engine(workspace: Workspace, devices: str | None) -> Engine:
     except ValueError as error:
         raise WrongUsage(f"--devices: {error}.") from error
     except OSError as error:
-        reason = error.strerror or error
-        raise WrongUsage(
-            f"The data folder {workspace.home} cannot be used ({reason}); set LATENTGRAPH_HOME or give --home."
-        ) from error
+        raise unusable_home(workspace.home, error) from error
 
 
 def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:

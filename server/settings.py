@@ -21,6 +21,12 @@ class WrongUsage(LatentgraphError):
     """A flag or a variable has a value that cannot be used; exit code 2."""
 
 
+def unusable_home(home: Path, error: OSError) -> WrongUsage:
+    """The error for a data folder that cannot be read or written, and why."""
+    reason = error.strerror or error
+    return WrongUsage(f"The data folder {home} cannot be used ({reason}); set LATENTGRAPH_HOME or give --home.")
+
+
 def home_folder(flag: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
     """The data folder: `--home`, else LATENTGRAPH_HOME, else this system's folder for a user's application data."""
     if flag is not None:

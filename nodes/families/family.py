@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class Component(NamedTuple):
-    """A part of a pipeline folder: its subfolder, the weight files' stem ("" for none), the classes it may be."""
+    """A part of a pipeline folder: its subfolder, the weight files' stem ("" for none), the classes it may be.
+
+    `extra` names tensors that its files may hold and that the model made from them has no use for.
+    """
 
     subfolder: str
     stem: str
     classes: tuple[str, ...]
+    extra: tuple[str, ...] = ()
 
 
 class Bounds(NamedTuple):

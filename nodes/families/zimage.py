@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graph.errors import Refused
 from nodes.families.family import Bounds, Component, Conditioning, Defaults, Forward, Schedule, Stack
+from nodes.families.loading import load_whole
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +27,7 @@ SEQUENCE_MULTIPLE: Final = 32
 _COMPONENTS: Final = MappingProxyType(
     {
         "tokenizer": Component("tokenizer", "", ()),
-        "text_encoder": Component("text_encoder", "model", ("Qwen3Model", "Qwen3ForCausalLM")),
+        "text_encoder": Component("text_encoder", "model", ("Qwen3Model", "Qwen3ForCausalLM"), ("lm_head.weight",)),
         "denoiser": Component("transformer", "diffusion_pytorch_model", ("ZImageTransformer2DModel",)),
         "vae": Component("vae", "diffusion_pytorch_model", ("AutoencoderKL",)),
         "scheduler": Component("scheduler", "", ("FlowMatchEulerDiscreteScheduler",)),
@@ -65,7 +66,10 @@ class ZImage:
         return min(rows, columns) * 16, min(longest, self.bounds.text)
 
     def load(self, role: str, folder: Path, dtype: torch.dtype | None) -> Any:  # Any: each role has its own class
-        """By the library's own loader, so that the weights' memory lies as in the reference (alignment changes bits)."""
+        """By the library's own loader, so that the weights' memory lies as in the reference (alignment changes bits).
+
+        Raises ValueError if the weights are not those of the whole model and of nothing else.
+        """
         if role == "scheduler":
             from diffusers import FlowMatchEulerDiscreteScheduler
 
@@ -73,11 +77,12 @@ class ZImage:
         if role == "text_encoder":
             from transformers import Qwen3Model
 
-            return Qwen3Model.from_pretrained(folder, dtype=dtype, use_safetensors=True, local_files_only=True)
-        from diffusers import AutoencoderKL, ZImageTransformer2DModel
+            model: Any = Qwen3Model
+        else:
+            from diffusers import AutoencoderKL, ZImageTransformer2DModel
 
-        model = {"denoiser": ZImageTransformer2DModel, "vae": AutoencoderKL}[role]
-        return model.from_pretrained(folder, dtype=dtype, use_safetensors=True, local_files_only=True)
+            model = {"denoiser": ZImageTransformer2DModel, "vae": AutoencoderKL}[role]
+        return load_whole(model, folder, dtype, self.components[role].extra)
 
     def tokenize(self, tokenizer: Any, text: str) -> tuple[torch.Tensor, torch.Tensor, bool]:  # Any: see Family
         """The chat template with thinking on, padded to 512 tokens."""

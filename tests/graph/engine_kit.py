@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -251,6 +252,14 @@ registry = Registry.of(*NODES)
 def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, PlainRuntime]:
     """For worker processes: "tests.graph.engine_kit:setup"."""
     return registry, PlainRuntime(device, threads)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another thread brings about; a test that waits in vain fails."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "what the test waits for did not happen"
+        time.sleep(0.001)
 
 
 # ---- workflows ----

@@ -19,7 +19,7 @@ from graph.events import NodeEvent
 from graph.folder import unavailable
 from graph.leases import Leases
 from graph.table import Table
-from tests.graph.engine_kit import Lab, chain, costly_clock, n, workflow
+from tests.graph.engine_kit import Lab, chain, costly_clock, n, until, workflow
 
 TEXT = workflow(
     ["s", "b.tensor"],
@@ -196,8 +196,7 @@ def test_a_result_is_told_done_only_when_it_is_written(
     plan = lab.engine.plan(compiled)
     handles.append(lab.engine.start(plan))
     known.set()
-    while handles[0].state == "running":
-        threading.Event().wait(0.001)
+    until(lambda: handles[0].state != "running")
     assert told_before == ["running"]
     result = handles[0].result()
     assert [one.state for one in result.nodes] == ["done"]
