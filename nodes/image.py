@@ -103,15 +103,22 @@ def resize_image(
     image: Image,
     width: Annotated[int | None, Range(16, 4096), Doc("Pixels across; from the picture if not set")] = None,
     height: Annotated[int | None, Range(16, 4096), Doc("Pixels down; from the picture if not set")] = None,
-    longest: Annotated[int, Range(16, 4096), Doc("What the longest side is reduced to")] = 2048,
+    longest: Annotated[int, Range(16, 4096), Doc("What the longest side is reduced to, if neither is set")] = 2048,
 ) -> Image:
-    """Bring a picture to a size that models take: sides to the nearest multiple of 16. Set one side to keep the shape."""
+    """Bring a picture to a size that models take: sides to the nearest multiple of 16. Set one side to keep the shape.
+
+    Raises ValueError if the other side would then have more than 4096 pixels.
+    """
     asked_width, asked_height = image.width if width is None else width, image.height if height is None else height
     if width is None and height is not None:
         asked_width = round(image.width * height / image.height)
     elif height is None and width is not None:
         asked_height = round(image.height * width / image.width)
-    size = snapped(asked_width, asked_height, longest)
+    free = width is None and height is None
+    size = snapped(asked_width, asked_height, longest if free else max(asked_width, asked_height))
+    if max(size) > LARGEST_SIDE:
+        shown = f"{size[0]}x{size[1]}"
+        raise ValueError(f"the picture would be {shown} pixels; a side may have {LARGEST_SIDE}. Set both sides, or smaller ones")
     if size == (image.width, image.height):
         return image
     from PIL import Image as Pillow

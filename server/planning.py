@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph.errors import nearest
 from server.report import DONE, print_data, print_json
-from server.run import check, looking_at, open_engine, planned
+from server.run import check, open_engine, planning
 from server.settings import WrongUsage, chosen_devices
 from server.text import columns, seconds_text, size_text
 from server.workspace import Workspace
@@ -21,8 +21,8 @@ def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: 
     """Print the plan of a workflow; gives the exit code. Raises WorkflowError if it is refused."""
     names = chosen_devices(devices)
     checked = check(workspace, file, assignments)
-    with open_engine(workspace, names) as engine:
-        made = engine.described(planned(engine, checked))
+    with open_engine(workspace, names) as engine, planning(checked):
+        made = engine.described(engine.plan(checked.compiled))
     print_json(plan_json(made, file)) if json else print_data(plan_text(made))
     return DONE
 
@@ -34,7 +34,7 @@ def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str],
     compiled = checked.compiled
     if node not in compiled.index:
         raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, compiled.ids)}')
-    with open_engine(workspace, names) as engine, looking_at(checked.files):
+    with open_engine(workspace, names) as engine, planning(checked):
         reasons = engine.why(compiled, node)
     if json:
         print_json({"node": node, "reasons": [reason._asdict() for reason in reasons]})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.compile import Compiled, compile_document
+from graph.errors import Problem, WorkflowError
 from graph.publish import remove_unfinished
 from nodes.files import picked_files
 from server.assignments import PickedFile, assign
@@ -33,6 +36,7 @@ EXIT = {"done": DONE, "failed": FAILED, "cancelled": CANCELLED}
 class Prepared(NamedTuple):
     """A valid workflow with the values of `--set`, and the files that are to be copied into the data folder."""
 
+    file: Path
     compiled: Compiled
     files: tuple[PickedFile, ...]
 
@@ -45,18 +49,32 @@ def check(workspace: Workspace, file: Path, assignments: Sequence[str] = ()) -> 
     compiled = compile_document(assigned.document, specs, file=str(file))
     files = assigned.files + beside(compiled, file.parent)
     refuse_missing(compiled, workspace.home, files, str(file))
-    return Prepared(compiled, files)
+    return Prepared(file, compiled, files)
 
 
-def looking_at(files: Sequence[PickedFile]) -> AbstractContextManager[None]:
-    """Planning sees these files where they lie, so that none is copied for a workflow that is refused."""
-    return picked_files({entry.sha256: entry.path for entry in files})
+@contextmanager
+def planning(checked: Prepared) -> Iterator[None]:
+    """Planning sees the workflow's files where they lie, and what it refuses is told with the workflow's name.
+
+    So no file is copied for a workflow that is refused. An input that a light node gives is told with that node's own
+    inputs: there is the value to change.
+    """
+    with picked_files({entry.sha256: entry.path for entry in checked.files}):
+        try:
+            yield
+        except WorkflowError as error:
+            raise WorkflowError(_placed(problem, checked) for problem in error.problems) from error
 
 
-def planned(engine: Engine, checked: Prepared, seeds: Mapping[str, int] | None = None) -> Plan:
-    """The plan of a workflow whose files need not be in the data folder yet. Raises WorkflowError if it is refused."""
-    with looking_at(checked.files):
-        return engine.plan(checked.compiled, seeds=seeds)
+def _placed(problem: Problem, checked: Prepared) -> Problem:
+    compiled, message = checked.compiled, problem.message
+    index = compiled.index.get(problem.node or "")
+    link = None if index is None else compiled.links[index].get(problem.port or "")
+    if link is not None and compiled.specs[link.node].light and compiled.literals[link.node]:
+        source = compiled.ids[link.node]
+        ports = " or ".join(f"{source}.{name}" for name in compiled.literals[link.node])
+        message = f"{message}{'' if message.endswith(('.', '?')) else '.'} {problem.node}.{problem.port} comes from {ports}."
+    return replace(problem, message=f"{checked.file}: {message}", file=str(checked.file))
 
 
 def open_engine(workspace: Workspace, devices: Sequence[str]) -> Engine:
@@ -85,8 +103,11 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
     names = chosen_devices(devices)
     checked = check(workspace, file, assignments)
     compiled = checked.compiled
+    if any(spec.effect for spec in compiled.specs):
+        _refuse_unwritable(output)
     with open_engine(workspace, names) as engine:
-        plan = planned(engine, checked, engine.draw_seeds(compiled))
+        with planning(checked):
+            plan = engine.plan(compiled, seeds=engine.draw_seeds(compiled))
         bring(workspace.home, checked.files)
         result = carry_out(engine, plan, output)
         tell(closing_table([_row(node) for node in result.nodes], result.seconds))
@@ -97,6 +118,20 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
         else:
             _print_outputs(outputs, bool(result.absent))
     return EXIT[result.state]
+
+
+def _refuse_unwritable(output: Path) -> None:
+    """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is made."""
+    place = output.absolute()
+    try:
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            raise NotADirectoryError(0, f"{place} is no folder")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(0, f"{place} is not yours to write")
+    except OSError as error:
+        raise WrongUsage(f"Nothing can be saved to {output} ({error.strerror}); give another folder with --output.") from error
 
 
 def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:

@@ -116,7 +116,7 @@ def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
 
 
 @pytest.mark.slow
-@pytest.mark.spec("A3", "A13")
+@pytest.mark.spec("A3")
 def test_an_embedding_kept_on_disk_gives_the_same_bits_in_another_engine(run, tmp_path, references):
     run(workflow(sample={"steps": 1}))
     with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=one_thread) as other:

@@ -94,7 +94,11 @@ def test_lists_are_written_down():
     ("node", "written", "message"),
     [
         (numbers, "1, two", 'two" is no number; write numbers between commas'),
-        (numbers, "1, nan", "not finite"),
+        (numbers, "1, nan", '"nan" is no number'),
+        (numbers, "1_0", '"1_0" is no number'),
+        (numbers, "1e999", "holds a number that is too large; write smaller ones"),
+        (integers, "1_000", '"1_000" is no whole number'),
+        (integers, "\u0663", '"\u0663" is no whole number'),
         (integers, "1, 2.5", '"2.5" is no whole number; write some between commas'),
         (integers, "9007199254740992", "holds a number beyond"),
         (integers, "", "written holds 0 values; write 1 to 1024"),

@@ -253,6 +253,36 @@ def test_a_file_beside_the_workflow_is_read_by_planning_and_brought_by_the_run(
     assert (home / "files" / hashlib.sha256(content).hexdigest()).read_bytes() == content
 
 
+@pytest.mark.parametrize(("below", "reason"), [("", "is no folder"), ("deeper/still", "is no folder")])
+def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_runs(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path, below: str, reason: str
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    path = write_workflow(curve_workflow(tmp_path, b"never read"))
+    before = tree(home)
+    outcome = latentgraph("run", path, "--output", blocked / below)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"Nothing can be saved to {blocked / below} ({blocked} {reason}); give another folder with --output.\n"
+    )
+    assert tree(home) == before
+
+
+def test_an_output_folder_of_others_is_refused(
+    latentgraph: Command, write_workflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_workflow(curve_workflow(tmp_path, b"never read"))
+    monkeypatch.setattr("server.run.os.access", lambda place, mode: place != tmp_path)
+    outcome = latentgraph("run", path, "--output", tmp_path / "new")
+    assert outcome.code == 2
+    assert outcome.err.endswith(f"({tmp_path} is not yours to write); give another folder with --output.\n")
+
+
+def test_a_workflow_that_saves_nothing_needs_no_output_folder(latentgraph: Command, sum_file: Path) -> None:
+    assert latentgraph("run", sum_file, "--output", sum_file).code == 0
+
+
 def test_a_data_folder_that_cannot_be_used_is_refused(latentgraph: Command, sum_file: Path, tmp_path: Path) -> None:
     outcome = latentgraph("run", sum_file, "--home", sum_file / "home")
     assert (outcome.code, outcome.out) == (2, "")

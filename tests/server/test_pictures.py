@@ -21,6 +21,7 @@ from PIL import Image
 
 from nodes.save import read_png
 from server import reproduce as reproduce_module
+from server import run as run_module
 from server.reproduce import compare
 from tests.server.conftest import Command, tree
 
@@ -70,9 +71,17 @@ def test_changing_the_seed_reruns_denoise_decode_and_save(latentgraph: Command, 
     assert {id for id, state in states(found).items() if state != "cached"} == {"denoise", "decode", "save"}
 
 
-def test_a_save_that_cannot_be_written_fails_with_the_reason(latentgraph: Command, workflow: Path, tmp_path: Path) -> None:
+def test_a_save_whose_folder_goes_away_in_the_run_fails_with_the_reason(
+    latentgraph: Command, workflow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "file"
-    blocked.write_text("")
+    carry_out = run_module.carry_out
+
+    def blocking(*arguments: Any) -> Any:
+        blocked.write_text("")
+        return carry_out(*arguments)
+
+    monkeypatch.setattr(run_module, "carry_out", blocking)
     outcome = latentgraph("run", workflow, "--output", blocked)
     assert (outcome.code, outcome.out) == (1, "")
     assert re.search(r"^save +failed ", outcome.err, re.M)
@@ -115,6 +124,16 @@ def test_reproduce_refuses_a_picture_that_carries_nothing(latentgraph: Command, 
     assert outcome.err.startswith(f"{path} carries no workflow; give a PNG as Latentgraph saved it")
     path.write_bytes(b"no picture")
     assert latentgraph("reproduce", path).code == 2
+
+
+def test_what_planning_refuses_names_the_file_and_the_input_to_change(latentgraph: Command, workflow: Path) -> None:
+    for command in (("run", workflow), ("plan", workflow), ("why", workflow, "denoise")):
+        outcome = latentgraph(*command, "--set", "width=4096")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"{workflow}: denoise.latents: width is 4096; z-image takes multiples of 16 from 16 to ")
+        assert outcome.err.endswith(" denoise.latents comes from latents.width or latents.height.\n")
+    found = latentgraph("run", workflow, "--set", "width=4096", "--json").json
+    assert [problem["file"] for problem in found["problems"]] == [str(workflow)]
 
 
 def strangers_png(chunks: dict[str, str]) -> bytes:
