@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import errno
 import secrets
 import threading
 import time
@@ -16,20 +16,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
-from graph.disk_cache import DiskCacheFolder
+from graph.disk_cache import DEFAULT_FOLDER, FOLDER, DiskCacheFolder
 from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
-from graph.execute import ActiveRun, Executor, NodeResult, RunResult, loading_signature, needs_of, outputs_of, queue_of
+from graph.execute import Executor
 from graph.expand import Expander, Functions, Tasks
-from graph.folder import StoreUnavailable
+from graph.folder import StoreUnavailable, unavailable
 from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
+from graph.needs import loading_signature, needs_of, queue_of
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
 from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule
@@ -38,7 +40,6 @@ from graph.types import encode
 from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
-FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WorkerKind = Literal["auto", "thread", "process"]
 
 
@@ -47,7 +48,7 @@ PROCESS_START_SECONDS: Final = 5.0
 
 
 class Limits(NamedTuple):
-    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
+    """Byte budgets: the memo on disk, live values in RAM, a `disk_cache` folder whose node sets none, and each device's weights.
 
     `device` None: four fifths of the machine's memory, shared by the devices.
     """
@@ -75,20 +76,21 @@ class Memories:
         self.memo = Memo(home / "memo", limits.memo, limits.ram)
         self.leases = Leases(home / "memo")
         self.history = History(self.memo.table)
-        self._folders: dict[Path, DiskCacheFolder] = {}
+        self._folders: dict[tuple[str, int], DiskCacheFolder] = {}
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache.
+        """The folder of a `disk_cache` node with these inputs: `folder` under home/disk_cache, at most `limit_gb` (10^9 bytes).
 
-        Raises StoreUnavailable if it cannot be made, or if its name is more than a name.
+        Raises StoreUnavailable if it cannot be made or its name is none.
         """
-        name = str(constants.get("folder") or "default")
-        if not FOLDER_NAME.fullmatch(name):
-            raise StoreUnavailable(f'"{name}" is no name of a disk_cache folder; use letters, digits, "_" and "-"')
-        path = self.home / "disk_cache" / name
-        folder = self._folders.get(path)
+        name, limit_gb = constants.get("folder", DEFAULT_FOLDER), constants.get("limit_gb")
+        path = self.home / "disk_cache"
+        if type(name) is not str or not FOLDER.fullmatch(name):  # a path would lead out of the data folder
+            raise unavailable(path, ValueError(f"{name!r} is no folder name (1 to 64 of a-z, 0-9, _ and -)"))
+        limit = int(limit_gb * 1e9) if limit_gb is not None else self._limits.disk_cache
+        folder = self._folders.get((name, limit))
         if folder is None:
-            folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
+            folder = self._folders[name, limit] = DiskCacheFolder(path / name, limit)
         return folder
 
     def damage(self) -> list[str]:
@@ -210,7 +212,7 @@ class Engine:
         runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
         device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_home(home)
         self.library, self.home, self.devices = library, home, tuple(devices)
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
@@ -338,10 +340,9 @@ class Engine:
     def _in_disk_cache(self, tasks: Tasks) -> Callable[[int, bytes], bytes | None]:
         def find(task: int, key: bytes) -> bytes | None:
             try:
-                entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+                return self.memories.disk_cache(tasks.constants[task]).digest(key)
             except StoreUnavailable:  # told when the node's value cannot be written either
                 return None
-            return entry.digest if entry is not None else None
 
         return find
 
@@ -505,6 +506,15 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _make_home(home: Path) -> None:
+    """Make the data folder. Raises OSError where it cannot be one; on a full or read-only disk runs remember in RAM only."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+            raise
 
 
 def _cpu_class(devices: Sequence[str]) -> str:

@@ -9,41 +9,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
-from graph import keys
-from graph.context import Preview
+from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, code_of, inputs_of, keys_of, summary_of
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
 from graph.events import (
     CachedEvent,
-    Event,
     NodeEvent,
     NodeStateName,
-    NoteEvent,
-    PreviewEvent,
-    ProgressEvent,
     RunEvent,
-    RunStateName,
 )
-from graph.expand import Pending, Ref, Tasks
 from graph.folder import StoreUnavailable
-from graph.history import Estimate, History
+from graph.history import History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
-from graph.plan import Plan, signature_of
-from graph.schedule import HOST, Needs, RunTasks, Schedule
+from graph.needs import loading_signature, weights_of
+from graph.plan import signature_of
+from graph.provenance import recorded_of
+from graph.schedule import HOST, RunTasks, Schedule
 from graph.spec import NodeSpec
-from graph.types import WireType
 from graph.why import last_key, parts_of
-from graph.workers import InputChanged, Request, Value, Worker, WorkerLost, failure_of, said_of
+from graph.workers import InputChanged, Request, Value, Worker, failure_of, said_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
@@ -56,48 +49,6 @@ LANE_WRITE_BYTES: Final = 16 * 2**20
 LEASE_POLL_SECONDS: Final = 0.01
 #: Uses and learned costs are written at the end of a run, at most this often (and when the engine closes).
 FLUSH_SECONDS: Final = 5.0
-#: Previews are made at most this often.
-PREVIEW_SECONDS: Final = 0.2
-
-
-class NodeResult(NamedTuple):
-    """How one task, or all of a remembered or light node, ended."""
-
-    id: str
-    element: int | None
-    type: str
-    state: NodeStateName
-    seconds: float
-    device: str
-    key: str
-    error: str = ""
-    note: str = ""
-    #: Why it failed, for machines: "worker_lost", "out_of_memory", "refused", "input_changed" or "node_failed".
-    code: str = ""
-    #: The traceback of a failure. It names files of this machine: for logs, not for others' eyes.
-    trace: str = ""
-    #: The digests (hex) of its outputs, in port order.
-    outputs: tuple[str, ...] = ()
-
-
-class Failure(NamedTuple):
-    """Why a task failed: the sentence for people, the code for machines, the traceback for logs."""
-
-    message: str
-    code: str
-    trace: str
-
-
-class RunResult(NamedTuple):
-    """How a run ended. `outputs` are live values (Any: any wire value, or lists of them)."""
-
-    state: RunStateName
-    nodes: list[NodeResult]
-    outputs: dict[str, Any]
-    absent: dict[str, str]
-    seeds: dict[str, int]
-    seconds: float
-    messages: list[str]
 
 
 class Memory(Protocol):
@@ -112,116 +63,6 @@ class Memory(Protocol):
 
     def damage(self) -> list[str]:
         """What was found damaged since the last call, a sentence each."""
-
-
-class Flight:
-    """One execution under way, and every (run, task) that waits for it."""
-
-    __slots__ = ("cancelled", "key", "subscribers")
-
-    def __init__(self, key: bytes, run: ActiveRun, task: int) -> None:
-        self.key = key
-        self.subscribers: list[tuple[ActiveRun, int]] = [(run, task)]
-        #: Nobody wants it any more. One that leaves does not take the others along.
-        self.cancelled = False
-
-
-class ActiveRun:
-    """A plan being carried out."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        queue: RunTasks,
-        values: dict[int, dict[int, Value]],
-        output_folder: Path,
-        resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
-    ) -> None:
-        self.plan, self.queue, self.values = plan, queue, values
-        self.tasks = plan.tasks
-        self.output_folder = output_folder
-        self.resolved = resolved
-        self.started = time.monotonic()
-        self.state: RunStateName = "running"
-        self.cancelled = False
-        self.wants_previews = False
-        self.events: deque[Event] = deque()
-        self.results: dict[int, NodeResult] = {}
-        self.notes: dict[int, str] = {}
-        self.messages: list[str] = []
-        self.executing = 0
-        self.writing = 0
-        self.seconds = 0.0
-        self.changed = threading.Condition()
-        #: Called once per batch of events, from a thread of its own that holds no lock; an error of it is dropped.
-        self.listener: Callable[[], object] | None = None
-        self.pass_on: Callable[[Callable[[], object]], object] | None = None
-        self._told = False
-        #: Where something of this run was called: these give memory back when it ends.
-        self.places: set[str] = set()
-        #: Content keys of tasks that have no structural key, once their inputs exist.
-        self.content_keys: dict[int, bytes] = {}
-        self.printed = {task for task, _ in plan.roots.printed}
-        self.uses: dict[int, int] = {}
-        for task in plan.run:
-            for ref in self.tasks.refs[task]:
-                self.uses[ref.task] = self.uses.get(ref.task, 0) + 1
-
-    @property
-    def now(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started
-
-    def key_of(self, task: int) -> str:
-        """The key (hex) that a task's result is remembered under; "" while there is none, or if it never is."""
-        tasks = self.tasks
-        key = tasks.structural[task] or self.content_keys.get(task)
-        if key is None and tasks.skeleton[task] and tasks.spec_of(task).cache:
-            hits = self.plan.hits
-            if all(ref.task in hits for ref in tasks.refs[task]):
-                key = keys.content_key(tasks.skeleton[task], [hits[ref.task][ref.output] for ref in tasks.refs[task]])
-        return key.hex() if key else ""
-
-    def tell(self, event: Event) -> None:
-        """Add an event to the batch; the listener hears of a batch once."""
-        self.events.append(event)
-        if not self._told:
-            self._wake()
-
-    def _wake(self) -> None:
-        self._told = True
-        if self.listener is not None and self.pass_on is not None:
-            self.pass_on(self.listener)
-        with self.changed:
-            self.changed.notify_all()
-
-    def end(self, state: RunStateName) -> None:
-        """Enter the last state. Its event comes first, so that whoever sees the state finds the event."""
-        self.events.append(RunEvent(state, self.now))
-        self.state = state
-        self._wake()
-
-    def wait(self, seconds: float) -> None:
-        """Wait for an event, or for the end, at most so long."""
-        with self.changed:  # whoever tells an event after this look needs the lock to wake us
-            if not self.events and self.state == "running":
-                self.changed.wait(seconds)
-
-    def drain(self) -> list[Event]:
-        """The events since the last call."""
-        events: list[Event] = []
-        while True:
-            while self.events:
-                events.append(self.events.popleft())
-            self._told = False
-            if not self.events:  # else one came in between, and its batch was told already
-                return events
-
-    def say(self, message: str) -> None:
-        """A sentence about the whole run, once."""
-        if message not in self.messages:
-            self.messages.append(message)
-            self.tell(NoteEvent("", message, self.now))
 
 
 @dataclass(eq=False)
@@ -399,7 +240,7 @@ class Executor:
             flight = Flight(b"", run, task)
             self._unshared.add(flight)
             return _Job(run, task, spec, flight, ())
-        found = _keys_of(run, task)
+        found = keys_of(run, task)
         content = found[-1]
         if tasks.structural[task] is None:
             run.content_keys[task] = content
@@ -536,8 +377,8 @@ class Executor:
     def _run(self, job: _Job, place: str, worker: Worker) -> None:
         run, task, spec = job.run, job.task, job.spec
         id, element = run.tasks.id_of(task), run.tasks.element[task]
-        inputs = _inputs_of(run, task)
-        report = _LaneReport(job)
+        inputs = inputs_of(run, task)
+        report = FlightReport(job.flight)
         if report.cancelled():
             raise Cancelled
         for owner, its_task in list(job.flight.subscribers):  # a run that was cancelled meanwhile has left
@@ -551,7 +392,7 @@ class Executor:
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
         if spec.persist:
-            self._persist(job, result.values[0], spec)
+            self._persist(job, result.values[0])
         if result.seconds >= GROUP_SECONDS:
             self.memory.history.record(
                 signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes
@@ -616,7 +457,7 @@ class Executor:
                 run.tell(NodeEvent(result.id, result.element, result.state, run.now, result.device, result.seconds))
                 self._settle(run)
 
-    def _persist(self, job: _Job, value: Value, spec: NodeSpec) -> None:
+    def _persist(self, job: _Job, value: Value) -> None:
         """Write a `disk_cache` node's value to its folder; the node's own limit and place are its inputs."""
         tasks = job.run.tasks
         key = tasks.declared.get(job.task)
@@ -624,7 +465,7 @@ class Executor:
             return
         try:
             folder = self.memory.disk_cache(tasks.constants[job.task])
-            folder.put(key, value.packed(), {"environment": self.environment, "code": spec.code})
+            folder.put(key, value.packed(), recorded_of(tasks, job.task, self.environment))
         except StoreUnavailable as error:
             job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
 
@@ -677,9 +518,9 @@ class Executor:
     def _fail(self, job: _Job, place: str, error: BaseException, seconds: float) -> None:
         kind, message, trace = failure_of(error)
         tasks = job.run.tasks
-        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {_summary(job.run, job.task)}"
+        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {summary_of(job.run, job.task)}"
         error.__traceback__ = None  # frames would keep tensors alive
-        self._end(job, place, "failed", seconds, Failure(said, _code_of(error, kind, message), trace))
+        self._end(job, place, "failed", seconds, Failure(said, code_of(error, kind, message), trace))
 
     def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
@@ -750,52 +591,6 @@ class Executor:
             self.memory.history.flush()
 
 
-class _LaneReport:
-    """What a worker tells while it runs a job; heard by every run that waits for it."""
-
-    def __init__(self, job: _Job) -> None:
-        self._job = job
-        self._first: tuple[int, float] | None = None
-        self._preview_at = float("-inf")
-
-    def cancelled(self) -> bool:
-        """Whether nobody wants the work any more."""
-        return self._job.flight.cancelled
-
-    def watched(self) -> bool:
-        """Whether one of the runs that wait for the work shows previews."""
-        return any(run.wants_previews for run, _ in list(self._job.flight.subscribers))
-
-    def progress(self, step: int, total: int, preview: Preview | None) -> None:
-        """Tell the step; the estimate is the mean step time after the first step (which warms up)."""
-        now = time.monotonic()
-        eta = None
-        if self._first is None:
-            self._first = (step, now)
-        elif step > self._first[0]:
-            eta = (now - self._first[1]) / (step - self._first[0]) * (total - step)
-        for run, task in list(self._job.flight.subscribers):
-            id, element = run.tasks.id_of(task), run.tasks.element[task]
-            run.tell(ProgressEvent(id, element, step, total, eta, run.now))
-        if preview is not None and now - self._preview_at >= PREVIEW_SECONDS:
-            watching = [(run, task) for run, task in self._job.flight.subscribers if run.wants_previews]
-            if watching:
-                self._preview_at = now
-                try:
-                    image = preview()
-                except Exception as error:  # a picture nobody needs must not fail the work
-                    self.note(f"no preview could be made: {said_of(error)}")
-                    return
-                for run, task in watching:
-                    run.tell(PreviewEvent(run.tasks.id_of(task), run.tasks.element[task], image, run.now))
-
-    def note(self, message: str) -> None:
-        """A sentence about the node's result, kept in the run's record."""
-        for run, task in list(self._job.flight.subscribers):
-            run.notes[task] = message
-            run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
-
-
 def _finished(job: _Job, values: Sequence[Value], action: Action, environment: str) -> Finished:
     """The row to write. It also stands under the node's own name, with the parts of its key, for `why`."""
     run, task, tasks = job.run, job.task, job.run.tasks
@@ -804,118 +599,3 @@ def _finished(job: _Job, values: Sequence[Value], action: Action, environment: s
         tasks, task, environment, lambda above, port: run.values[above][port].digest if above in run.values else None
     )
     return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))
-
-
-def _code_of(error: BaseException, kind: str, message: str) -> str:
-    if isinstance(error, WorkerLost):
-        return "worker_lost"
-    if isinstance(error, InputChanged):
-        return "input_changed"
-    if kind in ("MemoryError", "OutOfMemoryError", "PoolFull") or "out of memory" in message.lower():
-        return "out_of_memory"
-    return "refused" if kind == "Refused" else "node_failed"
-
-
-def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
-    """A task's structural key (if it has one) and, last, its content key; one key if it has no heavy input."""
-    tasks = run.tasks
-    refs = tasks.refs[task]
-    structural = tasks.structural[task]
-    if not refs and structural is not None:
-        return (structural,)
-    content = keys.content_key(tasks.skeleton[task], [run.values[ref.task][ref.output].digest for ref in refs])
-    return (content,) if structural is None else (structural, content)
-
-
-def _inputs_of(run: ActiveRun, task: int) -> dict[str, Any]:
-    tasks = run.tasks
-    inputs = dict(tasks.constants[task])
-    lists: set[str] = set()
-    for ref in tasks.refs[task]:
-        value = run.values[ref.task][ref.output]
-        if ref.position is None:
-            inputs[ref.port] = value
-            continue
-        if ref.port not in lists:
-            lists.add(ref.port)
-            inputs[ref.port] = list(inputs[ref.port])
-        inputs[ref.port][ref.position] = value
-    return inputs
-
-
-def _summary(run: ActiveRun, task: int) -> str:
-    parts = [f"{name}={_short(value)}" for name, value in run.tasks.constants[task].items()]
-    parts.extend(f"{ref.port}=<{run.tasks.id_of(ref.task)}>" for ref in run.tasks.refs[task])
-    return ", ".join(parts)
-
-
-def _short(value: Any) -> str:
-    try:
-        said = repr(value)
-    except Exception:  # a failing repr must not hide the failure it is part of
-        said = f"<{type(value).__name__}>"
-    return said if len(said) <= 80 else said[:77] + "..."
-
-
-def weights_of(spec: NodeSpec, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """The weights that a task borrows: identity to bytes."""
-    weights: dict[str, int] = {}
-    for name in spec.borrows:
-        recipe = inputs.get(name)
-        for one in recipe if isinstance(recipe, list) else [recipe]:
-            if one is not None and hasattr(one, "weights"):
-                weights[one.weights] = int(getattr(one, "nbytes", 0))
-    return weights
-
-
-def loading_signature(weights: str) -> bytes:
-    """The name under which the seconds of loading these weights are learned."""
-    return b"load" + weights.encode()
-
-
-def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimate | None]) -> dict[int, Needs]:
-    """What the device tasks need: the weights of the recipes they borrow, and their estimated seconds."""
-    needs: dict[int, Needs] = {}
-    for task in run:
-        spec = tasks.spec_of(task)
-        if spec.place != "device":
-            continue
-        weights = weights_of(spec, tasks.constants[task])
-        guess = estimate(task)
-        seconds = guess.seconds if guess is not None else None
-        pin = tasks.constants[task].get("device")  # a text port of this name says where the node shall run
-        needs[task] = Needs("device", tuple(sorted(weights.items())), seconds, pin if isinstance(pin, str) and pin else None)
-    return needs
-
-
-def queue_of(plan: Plan, needs: Mapping[int, Needs], *, priority: int, client: str, now: float) -> RunTasks:
-    """The scheduler's view of a plan."""
-    running = set(plan.run)
-    dependencies = {
-        task: list({ref.task for ref in plan.tasks.refs[task]} & running)
-        if len(plan.tasks.refs[task]) > 1
-        else _one(plan.tasks.refs[task], running)
-        for task in plan.run
-    }
-    return RunTasks(plan.run, dependencies, needs, priority=priority, client=client, created=now)
-
-
-def _one(refs: tuple[Ref, ...], running: set[int]) -> list[int]:
-    return [ref.task for ref in refs if ref.task in running]
-
-
-def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, Any]:
-    """The named outputs that exist, as live values."""
-
-    def live(value: Any) -> Any:
-        if isinstance(value, Pending):
-            return run.values[value.task][value.port].get(wire_types)
-        return [live(item) for item in value] if isinstance(value, list) else value
-
-    def exists(value: Any) -> bool:
-        if isinstance(value, Pending):
-            made = run.values.get(value.task, {}).get(value.port)
-            return made is not None and not made.lost
-        return all(map(exists, value)) if isinstance(value, list) else True
-
-    return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}

@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
@@ -100,13 +101,16 @@ class Spool:
 
     @classmethod
     def under(cls, parent: Path) -> Spool:
-        """A new spool under `parent`."""
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for old in parent.iterdir():
-            if is_gone(old.name):
-                rmtree(old, ignore_errors=True)
-        folder = parent / f"{Owner.current()}.{os.urandom(4).hex()}"
-        folder.mkdir(mode=0o700)
+        """A new spool under `parent`, or where the system keeps temporary files if that cannot be written."""
+        try:
+            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for old in parent.iterdir():
+                if is_gone(old.name):
+                    rmtree(old, ignore_errors=True)
+            folder = parent / f"{Owner.current()}.{os.urandom(4).hex()}"
+            folder.mkdir(mode=0o700)
+        except OSError:
+            folder = Path(tempfile.mkdtemp(prefix="latentgraph-"))
         return cls(folder)
 
     def put(self, packed: Packed) -> Path:
@@ -266,7 +270,7 @@ class ProcessWorker:
             if report.watched():  # before the call, so that the first step has its picture
                 channel.send("watch", self._calls, True)
             resolved = dict(request.resolved()) if request.spec.effect else {}
-            channel.send("run", self._calls, request.spec.id, inputs, place, resolved)
+            channel.send("run", self._calls, [request.spec.id, request.spec.code], inputs, place, resolved)
             return self._listen(channel, report)
         except (EOFError, OSError) as error:
             raise self._lost(f"while it ran {request.node_id}") from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graph.context import Preview
-from graph.errors import Cancelled
+from graph.errors import Cancelled, DeclarationError
 from graph.processes import Channel, Courier, Spool, shown
 from graph.workers import Request, ThreadWorker, failure_of, said_of
 
@@ -91,12 +91,17 @@ class _Child:
             elif message[0] == "run":
                 self.call(*message[1:])
 
-    def call(self, number: int, type_id: str, inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]) -> None:
-        """Carry one call out and tell its end, whatever it is."""
+    def call(self, number: int, node_type: list[str], inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]) -> None:
+        """Carry one call out and tell its end, whatever it is. `node_type`: its id, and the digest of its code as planned."""
+        type_id, code = node_type
         node_id, element, home, output_folder = place
         report = _Remote(self.channel, number, self.cancelled, self.watched)
         try:
             spec = self.functions.function(type_id).spec
+            if spec.code != code:  # this process started later, and read the node types itself
+                raise DeclarationError(
+                    f"the code of {type_id} changed after this run was planned; start again to use the changed code"
+                )
             given = {name: self.courier.resolve(value) for name, value in inputs.items()}
             request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
             result = self.worker.run(request, report)

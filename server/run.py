@@ -25,8 +25,8 @@ from server.values import value_json, value_text
 from server.workspace import Workspace, read_workflow
 
 if TYPE_CHECKING:
+    from graph.active import NodeResult, RunResult
     from graph.engine import Engine
-    from graph.execute import NodeResult, RunResult
     from graph.plan import Plan
 
 #: Exit codes by the state a run ends in.

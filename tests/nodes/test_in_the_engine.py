@@ -107,6 +107,9 @@ def test_a_workflow_gives_the_librarys_picture_and_is_remembered(run, references
             {"sample": {"negative": None}},
             r"sample.negative: guidance is 2.0, but nothing is linked to negative; link encode_text",
         ),
+        ({"kept": {"folder": "../../etc"}}, r'kept.folder: "../../etc" is no folder name; use 1 to 64 of a-z, 0-9, _ and -'),
+        ({"kept": {"folder": link("tokens.tokens")}}, r"kept.folder"),
+        ({"kept": {"limit_gb": 0}}, r"kept.limit_gb"),
         ({"sample": {"strength": 0.5}}, r"sample.strength: strength is 0.5, but the latents are empty"),
     ],
 )

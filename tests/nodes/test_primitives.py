@@ -75,6 +75,13 @@ def test_values_are_handed_on():
     assert disk_cache(marker) is marker
 
 
+def test_a_disk_cache_folder_must_be_known_before_the_run():
+    check = declaration_of(disk_cache).resolve
+    assert check({"value": None, "folder": "texts", "limit_gb": 1.0}) == {}
+    with pytest.raises(Refused, match="its value is not known before the run; give it as a literal"):
+        check({"limit_gb": 1.0})
+
+
 def test_lists_are_written_down():
     assert texts(" a red circle \n\nblue\n") == ["a red circle", "blue"]
     assert numbers("1, 2.5\n-3e1") == [1, 2.5, -30]

@@ -7,13 +7,19 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from graph.disk_cache import DiskCacheFolder
+from graph.environment import library_versions
+from graph.table import Table
+from graph.types import Packed
 from server.cli import app
+from server.workspace import Workspace
 from tests.server.conftest import SUM, Command, tree
 
 ROOT = Path(__file__).parents[2]
@@ -358,6 +364,43 @@ def test_cache_stats_verify_and_clear(latentgraph: Command, sum_file: Path, home
     assert damaged.err.startswith("memo abababababab: ")
     assert latentgraph("cache", "verify", "--json").json["damaged"] == []
     assert latentgraph("cache", "clear", "--json").json["freed_bytes"] > 0
+
+
+def test_cache_verify_finds_damaged_rows_too(latentgraph: Command, home: Path) -> None:
+    table = Table(home / "memo", 1 << 20)
+    table.write([(b"a", bytes(32), b"an action"), (b"a", bytes(31) + b"1", b"another")])
+    table.close()
+    with sqlite3.connect(home / "memo" / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = CAST('spoilt' AS BLOB) WHERE key = ?", (b"a" + bytes(32),))
+    connection.close()
+    damaged = latentgraph("cache", "verify")
+    assert (damaged.code, damaged.err) == (1, "memo table: 1 damaged rows were removed\n")
+    assert latentgraph("cache", "verify").code == 0
+
+
+@pytest.mark.spec("A11")
+def test_cache_verify_tells_which_entries_are_older_than_what_is_installed(
+    latentgraph: Command, write_workflow, home: Path
+) -> None:
+    nodes = {
+        "a": {"type": "number", "inputs": {"value": 2.0}},
+        "kept": {"type": "disk_cache", "inputs": {"value": {"link": "a.value"}}},
+    }
+    latentgraph("run", write_workflow({**SUM, "nodes": nodes, "inputs": {}, "outputs": {"kept": {"from": "kept.value"}}}))
+    verified = latentgraph("cache", "verify", "--json").json["disk_cache"]["default"]
+    assert (verified["entries"], verified["made_with_others"]) == (1, {})
+    folder = DiskCacheFolder(home / "disk_cache" / "default", 10**9)
+    recorded = {
+        "libraries": {**library_versions(), "torch": "1.0"},
+        "environment": "torch 1.0;cuda:sm_90",
+        "code": {"encode_text": "0" * 64, "gone/node": "1" * 64, "denoise": Workspace(home).registry.specs["denoise"].code},
+    }
+    folder.put(bytes(32), Packed("float", {"value": 2.0}, {}), recorded)
+    older = {"torch 1.0": 1, "device cuda:sm_90": 1, "other code of encode_text": 1, "gone/node, which is not installed": 1}
+    assert latentgraph("cache", "verify", "--json").json["disk_cache"]["default"]["made_with_others"] == older
+    said = latentgraph("cache", "verify")
+    assert said.code == 0
+    assert "disk_cache/default: entries were made with device cuda:sm_90 (1), gone/node, which is not installed (1)" in said.err
 
 
 def test_cache_clear_leaves_disk_cache_entries_unless_asked(latentgraph: Command, home: Path) -> None:
