@@ -20,30 +20,14 @@ from typing import Any, Final, NamedTuple
 from graph.errors import DeclarationError
 from graph.registry import ENTRY_POINT_GROUP, BrokenPack, Loading, Pack, Registry
 from graph.spec import NodeSpec
+from graph.watch import WATCH, FileState
 
 FILE_NAME: Final = "catalogue.json"
 #: Grows when the file's form or the way digests are made changes; an older file is made again.
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 #: A first start imports torch, diffusers and transformers; measured 5 to 12 s on two busy cores.
 BUILD_TIMEOUT_S: Final = 300.0
-
-
-class FileState(NamedTuple):
-    """A source file as it was when the catalogue was made."""
-
-    path: str
-    size: int
-    mtime_ns: int
-
-    @classmethod
-    def of(cls, path: str) -> FileState | None:
-        """The state now, or None if there is no such file."""
-        try:
-            status = os.stat(path)
-        except OSError:
-            return None
-        return cls(path, status.st_size, status.st_mtime_ns)
 
 
 class Catalogue(NamedTuple):
@@ -58,9 +42,17 @@ class Catalogue(NamedTuple):
     files: tuple[FileState, ...]
     #: The distributions with packs as `installed_packs` saw them; None if packs were left out.
     installed: tuple[str, ...] | None
+    #: Path of the source file by module name, for the modules that code digests cover; their states are in `files`.
+    sources: dict[str, str]
 
     def registry(self) -> Registry:
-        """A registry that imports a node's module when the node first runs."""
+        """A registry that imports a node's module when the node first runs.
+
+        From then on an import of one of these modules raises DeclarationError if its file is not as the catalogue read
+        it, also when the import happens inside a node's call.
+        """
+        states = {state.path: state for state in self.files}
+        WATCH.expect({module: states[path] for module, path in self.sources.items() if path in states})
         return Registry(self.specs, wire_entries=self.wire_entries, packs=self.packs, broken=self.broken)
 
     def is_current(self, modules: Sequence[str], packs: bool) -> bool:
@@ -77,7 +69,7 @@ class Catalogue(NamedTuple):
             "format": FORMAT, "python": sys.version, "modules": self.modules,
             "specs": [spec.to_json() for spec in self.specs],
             "wire_entries": self.wire_entries, "packs": self.packs, "broken": self.broken,
-            "files": self.files, "installed": self.installed,
+            "files": self.files, "installed": self.installed, "sources": self.sources,
         }  # fmt: skip
 
     @classmethod
@@ -93,6 +85,7 @@ class Catalogue(NamedTuple):
             tuple(BrokenPack(Pack(*pack), reason) for pack, reason in data["broken"]),
             tuple(FileState(*state) for state in data["files"]),
             None if data["installed"] is None else tuple(data["installed"]),
+            dict(data["sources"]),
         )
 
 
@@ -121,7 +114,8 @@ def build(modules: Sequence[str], *, packs: bool = True) -> Catalogue:
     if packs:
         loading.add_packs()
     registry = loading.registry()
-    files = [*loading.digests.files, *_own_files()]
+    sources = loading.digests.sources
+    files = {state for path in _own_files() if (state := FileState.of(str(path))) is not None} | set(sources.values())
     wire_types = registry.wire_types.values()
     return Catalogue(
         tuple(modules),
@@ -129,8 +123,9 @@ def build(modules: Sequence[str], *, packs: bool = True) -> Catalogue:
         {declared.name: f"{declared.python.__module__}:{declared.python.__qualname__}" for declared in wire_types},
         tuple(registry.packs.values()),
         tuple(registry.broken.values()),
-        tuple(state for path in sorted(set(map(str, files))) if (state := FileState.of(path)) is not None),
+        tuple(sorted(files)),
         installed_packs() if packs else None,
+        {module: state.path for module, state in sources.items()},
     )
 
 

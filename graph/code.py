@@ -17,12 +17,14 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import NamedTuple
 
+from graph.watch import FileState, SourceWatch
+
 #: "nodes.families.zimage" or "nodes.text:tokenize" as a string in code: how lazily imported modules are named.
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
 
 
 class _Module(NamedTuple):
-    path: Path
+    state: FileState  # taken before the file was read: an edit in between shows as a change
     digest: str
     mentions: frozenset[str]
 
@@ -48,9 +50,9 @@ class CodeDigests:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
-    def files(self) -> list[Path]:
-        """Every source file read so far, sorted."""
-        return sorted({module.path for module in self._modules.values() if module is not None})
+    def sources(self) -> dict[str, FileState]:
+        """Every source file read so far, by the name of its module."""
+        return {name: module.state for name, module in self._modules.items() if module is not None}
 
     def _closure(self, module: str, first_party: frozenset[str]) -> dict[str, _Module]:
         found: dict[str, _Module] = {}
@@ -87,6 +89,8 @@ def locate(name: str) -> ModuleSpec | None:
             return None
         folders = list(above.submodule_search_locations)
     for finder in sys.meta_path:
+        if isinstance(finder, SourceWatch):  # this only reads the file as it is now
+            continue
         spec = finder.find_spec(name, folders)
         if spec is not None:
             return spec
@@ -98,13 +102,16 @@ def _is_package(spec: ModuleSpec) -> bool:
 
 
 def _parse(name: str, path: Path, is_package: bool) -> _Module:
+    state = FileState.of(str(path))
+    if state is None:
+        raise FileNotFoundError(f"{path}, the source of module {name}, is gone")
     source = path.read_bytes()
     if path.suffix != ".py":  # a compiled extension: its bytes are its code
-        return _Module(path, hashlib.sha256(source).hexdigest(), frozenset())
+        return _Module(state, hashlib.sha256(source).hexdigest(), frozenset())
     tree = ast.parse(source, str(path))
     package = name if is_package else name.rpartition(".")[0]
     mentions = frozenset(parent for mention in _mentions(tree, package) for parent in _with_parents(mention))
-    return _Module(path, code_digest(tree), mentions)
+    return _Module(state, code_digest(tree), mentions)
 
 
 def code_digest(tree: ast.Module) -> str:

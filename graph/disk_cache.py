@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,11 @@ from graph.types import Packed, Plain
 
 #: Version of the entry's own fields; another one is a miss.
 ENTRY = 1
+#: What a folder is called under the data folder's `disk_cache`: a name, never a path.
+FOLDER = re.compile(r"[a-z0-9_-]{1,64}")
+DEFAULT_FOLDER = "default"
+#: Inputs of a node that keeps its value which say where and how much is kept, and nothing of the value.
+NOT_IN_KEY = frozenset({"folder", "limit_gb"})
 _TOUCH_SECONDS = 3600.0
 
 
@@ -74,6 +80,17 @@ class DiskCacheFolder:
 
         The first get of a process checks the digest; later ones check size, inode, time and seal.
         """
+        return self._find(key, trusting=False)
+
+    def digest(self, key: bytes) -> bytes | None:
+        """The digest that a key's entry records; None if there is no entry with this key's seal and all its bytes.
+
+        For planning: the value itself is not read, so flipped bits in it show in `get` only.
+        """
+        entry = self._find(key, trusting=True)
+        return entry.digest if entry is not None else None
+
+    def _find(self, key: bytes, *, trusting: bool) -> Entry | None:
         for suffix in SUFFIXES:
             path = self._path(key, suffix)
             try:
@@ -85,10 +102,12 @@ class DiskCacheFolder:
                 continue
             mark = (status.st_ino, status.st_size, status.st_mtime_ns)
             try:
-                entry = _read(key, view, check=self._checked.get(key) != mark)
+                entry = _read(key, view, check=not trusting and self._checked.get(key) != mark)
             except Damaged as error:
                 self.damaged.append(BadEntry(path, str(error)))
                 continue
+            if trusting:
+                return entry
             if time.time() - status.st_mtime > _TOUCH_SECONDS:
                 with suppress(OSError):  # the least recently used goes first; a read-only folder stays as it is
                     os.utime(path)

@@ -230,7 +230,7 @@ class _Reader:
             self.problem("not_a_workflow", f'This is no workflow: {named}. Set `format` to "{FORMAT}".')
             return None
         version = raw.get("version")
-        numbers = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", version) if isinstance(version, str) else None
+        numbers = re.fullmatch(r"([0-9]{1,4})\.([0-9]{1,4})", version) if isinstance(version, str) else None
         if numbers is None:
             self.problem("bad_version", f'`version` is {_short(version)}; it reads "major.minor". Set it to "{VERSION}".')
             return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import secrets
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -14,30 +14,31 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
 from graph.compile import Compiled, compile_document
-from graph.disk_cache import DiskCacheFolder
+from graph.disk_cache import DEFAULT_FOLDER, FOLDER, DiskCacheFolder
 from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
 from graph.errors import Problem, WorkflowError, nearest
 from graph.events import Event
-from graph.execute import ActiveRun, Executor, NodeResult, RunResult, loading_signature, needs_of, outputs_of, queue_of
+from graph.execute import Executor
 from graph.expand import Expander, Functions, Tasks
-from graph.folder import StoreUnavailable
+from graph.folder import StoreUnavailable, unavailable
 from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
+from graph.needs import loading_signature, needs_of, queue_of
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
+from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule
 from graph.spec import MAX_SEED, NodeSpec
-from graph.store import Store
 from graph.types import encode
 from graph.why import Reason, explain
-from graph.workers import PlainRuntime, ProcessWorker, Runtime, ThreadWorker, Value, Worker
+from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
 
@@ -47,7 +48,7 @@ PROCESS_START_SECONDS: Final = 5.0
 
 
 class Limits(NamedTuple):
-    """Byte budgets: the memo on disk, live values in RAM, each `disk_cache` folder, and each device's weights.
+    """Byte budgets: the memo on disk, live values in RAM, a `disk_cache` folder whose node sets none, and each device's weights.
 
     `device` None: four fifths of the machine's memory, shared by the devices.
     """
@@ -75,14 +76,21 @@ class Memories:
         self.memo = Memo(home / "memo", limits.memo, limits.ram)
         self.leases = Leases(home / "memo")
         self.history = History(self.memo.table)
-        self._folders: dict[Path, DiskCacheFolder] = {}
+        self._folders: dict[tuple[str, int], DiskCacheFolder] = {}
 
     def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to: `folder` under home/disk_cache."""
-        path = self.home / "disk_cache" / str(constants.get("folder") or "default")
-        folder = self._folders.get(path)
+        """The folder of a `disk_cache` node with these inputs: `folder` under home/disk_cache, at most `limit_gb` (10^9 bytes).
+
+        Raises StoreUnavailable if it cannot be made or its name is none.
+        """
+        name, limit_gb = constants.get("folder", DEFAULT_FOLDER), constants.get("limit_gb")
+        path = self.home / "disk_cache"
+        if type(name) is not str or not FOLDER.fullmatch(name):  # a path would lead out of the data folder
+            raise unavailable(path, ValueError(f"{name!r} is no folder name (1 to 64 of a-z, 0-9, _ and -)"))
+        limit = int(limit_gb * 1e9) if limit_gb is not None else self._limits.disk_cache
+        folder = self._folders.get((name, limit))
         if folder is None:
-            folder = self._folders[path] = DiskCacheFolder(path, self._limits.disk_cache)
+            folder = self._folders[name, limit] = DiskCacheFolder(path / name, limit)
         return folder
 
     def damage(self) -> list[str]:
@@ -162,20 +170,23 @@ class Handle:
                 return self._engine.result_of(run)
 
     async def stream(self) -> AsyncIterator[list[Event]]:
-        """Batches of events until the run ends; the loop is told at most once per batch."""
+        """Batches of events until the run ends; the loop is told at most once per batch. One consumer per run."""
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
         self._run.listener = partial(loop.call_soon_threadsafe, arrived.set)
-        while True:
-            ended = self._run.state != "running"
-            events = self._run.drain()
-            if events:
-                yield events
-            elif ended:
-                return
-            else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(arrived.wait(), 0.5)
-                arrived.clear()
+        try:
+            while True:
+                ended = self._run.state != "running"
+                events = self._run.drain()
+                if events:
+                    yield events
+                elif ended:
+                    return
+                else:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(arrived.wait(), 0.5)
+                    arrived.clear()
+        finally:
+            self._run.listener = None
 
     def result(self) -> RunResult:
         """The result of a run that has ended."""
@@ -192,7 +203,8 @@ class Engine:
 
     `runtime` makes a worker's runtime (how functions are called, the model pool) for a device name and a thread count;
     `setup` is the same for worker processes, as "module:function" (see `graph.worker`). `workers`: "thread" runs
-    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more.
+    devices in this process, "process" gives each a child, "auto" uses processes for two devices or more (if there is a
+    `setup`). `device_class` is what decides the bits of results; it must be given unless all devices are CPUs.
     """
 
     def __init__(
@@ -200,27 +212,28 @@ class Engine:
         runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
         device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
     ) -> None:  # fmt: skip
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_home(home)
         self.library, self.home, self.devices = library, home, tuple(devices)
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
-        self.environment = environment_of(device_class or cpu_class(len(devices)))
+        self.environment = environment_of(device_class or _cpu_class(devices))
         self.expander = Expander(library, home, self.environment)
-        (home / "spool").mkdir(exist_ok=True)
-        self._spool = Path(tempfile.mkdtemp(prefix="run-", dir=home / "spool"))
-        kind = ("process" if len(devices) > 1 else "thread") if workers == "auto" else workers
+        budget = limits.device or host_memory_bytes() * 4 // 5 // len(devices)
+        schedule = Schedule(dict.fromkeys(devices, budget))
+        self._spool: Spool | None = None
         self.workers: dict[str, Worker] = {}
-        for device in devices:
-            if kind == "process" and setup is not None:
-                stores = [self.memories.memo.store, Store(self._spool, limits.memo)]
-                self.workers[device] = ProcessWorker(device, threads, setup, home, stores)
-            else:
+        if setup is not None and (workers == "process" or (workers == "auto" and len(devices) > 1)):
+            self._spool = Spool.under(home / "spool")
+            courier = Courier(self._spool, self.memories.memo.store)
+            for device in devices:
+                self.workers[device] = ProcessWorker(device, threads, budget, setup, home, courier)
+                schedule.devices[device].start_seconds = PROCESS_START_SECONDS
+        elif workers == "process":
+            raise ValueError("worker processes need `setup`, the name of what sets them up; give it, or workers='thread'")
+        else:
+            for device in devices:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         self.host_lanes = host_lanes
-        schedule = Schedule(dict.fromkeys(devices, limits.device or host_memory_bytes() * 4 // 5 // len(devices)))
-        if kind == "process":
-            for name in devices:
-                schedule.devices[name].start_seconds = PROCESS_START_SECONDS
         host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         self.executor = Executor(
             schedule,
@@ -327,10 +340,9 @@ class Engine:
     def _in_disk_cache(self, tasks: Tasks) -> Callable[[int, bytes], bytes | None]:
         def find(task: int, key: bytes) -> bytes | None:
             try:
-                entry = self.memories.disk_cache(tasks.constants[task]).get(key)
+                return self.memories.disk_cache(tasks.constants[task]).digest(key)
             except StoreUnavailable:  # told when the node's value cannot be written either
                 return None
-            return entry.digest if entry is not None else None
 
         return find
 
@@ -418,8 +430,9 @@ class Engine:
             if isinstance(made, int) and made in above and made not in run.results:  # the quick way of the common case
                 kept = tasks.remembered.get(made)
                 if kept is None:
-                    named = (tasks.structural[made] or b"").hex()
-                    kept = tasks.remembered[made] = NodeResult(id, None, spec.id, "cached", 0.0, "", named)
+                    kept = NodeResult(id, None, spec.id, "cached", 0.0, "", run.key_of(made))
+                    if tasks.structural[made] is not None:  # else its key is by content, and another one next time
+                        tasks.remembered[made] = kept
                 nodes.append(kept)
                 continue
             mine = tasks.tasks_of(index)
@@ -428,12 +441,10 @@ class Engine:
             results = [run.results[task] for task in mine if task in run.results]
             remembered = [task for task in mine if task in above and task not in run.results]
             if remembered and not results:
-                key = tasks.structural[remembered[0]]
-                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", key.hex() if key else ""))
+                nodes.append(NodeResult(id, None, spec.id, "cached", 0.0, "", run.key_of(remembered[0])))
             else:
                 nodes.extend(
-                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", (tasks.structural[task] or b"").hex())
-                    for task in remembered
+                    NodeResult(id, tasks.element[task], spec.id, "cached", 0.0, "", run.key_of(task)) for task in remembered
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
@@ -454,7 +465,7 @@ class Engine:
             stack.extend(ref.task for ref in tasks.refs[at])
             nodes[_name(tasks, at)] = {
                 "type": tasks.spec_of(at).id,
-                "key": (tasks.structural[at] or b"").hex(),
+                "key": run.key_of(at),
                 "inputs": {name: _plain(value) for name, value in tasks.constants[at].items()},
                 "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
@@ -477,7 +488,8 @@ class Engine:
         for worker in self.workers.values():
             worker.close()
         self.memories.close()
-        rmtree(self._spool, ignore_errors=True)
+        if self._spool is not None:
+            self._spool.close()
 
     def abandon(self) -> None:
         """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
@@ -486,13 +498,30 @@ class Engine:
         """
         for worker in self.workers.values():
             worker.kill()
-        rmtree(self._spool, ignore_errors=True)
+        if self._spool is not None:
+            self._spool.close()
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _make_home(home: Path) -> None:
+    """Make the data folder. Raises OSError where it cannot be one; on a full or read-only disk runs remember in RAM only."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+            raise
+
+
+def _cpu_class(devices: Sequence[str]) -> str:
+    others = [device for device in devices if device != "cpu" and not device.startswith("cpu:")]
+    if others:
+        raise ValueError(f"{', '.join(others)} is no CPU: give the engine its device_class, which is part of every key")
+    return cpu_class(len(devices))
 
 
 def _once(make: Callable[[], Runtime]) -> Callable[[], Runtime]:

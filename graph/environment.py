@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,13 +36,17 @@ def cpu_isa() -> str:
 
 
 def threads_per_device(devices: int) -> int:
-    """Threads of one CPU device when so many share the cores."""
-    return max(1, (os.cpu_count() or 1) // max(1, devices))
+    """Threads of one CPU device when so many share the cores that this process may use."""
+    return max(1, len(os.sched_getaffinity(0)) // max(1, devices)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def host_memory_bytes() -> int:
-    """All memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """All memory of this machine, or of the control group that this process is confined to."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            return min(memory, int(Path(limit).read_text(encoding="ascii")))
+    return memory
 
 
 def cpu_class(devices: int) -> str:

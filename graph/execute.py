@@ -9,38 +9,32 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from queue import SimpleQueue
+from typing import Any, Final, Protocol
 
-from graph import keys
-from graph.context import Preview
+from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, code_of, inputs_of, keys_of, summary_of
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
 from graph.events import (
     CachedEvent,
-    Event,
     NodeEvent,
     NodeStateName,
-    NoteEvent,
-    PreviewEvent,
-    ProgressEvent,
     RunEvent,
-    RunStateName,
 )
-from graph.expand import Pending, Ref, Tasks
 from graph.folder import StoreUnavailable
-from graph.history import Estimate, History
+from graph.history import History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
-from graph.plan import Plan, signature_of
-from graph.schedule import HOST, Needs, RunTasks, Schedule
+from graph.needs import loading_signature, weights_of
+from graph.plan import signature_of
+from graph.provenance import recorded_of
+from graph.schedule import HOST, RunTasks, Schedule
 from graph.spec import NodeSpec
-from graph.types import WireType
 from graph.why import last_key, parts_of
 from graph.workers import InputChanged, Request, Value, Worker, failure_of, said_of
 
@@ -55,34 +49,6 @@ LANE_WRITE_BYTES: Final = 16 * 2**20
 LEASE_POLL_SECONDS: Final = 0.01
 #: Uses and learned costs are written at the end of a run, at most this often (and when the engine closes).
 FLUSH_SECONDS: Final = 5.0
-#: Previews are made at most this often.
-PREVIEW_SECONDS: Final = 0.2
-
-
-class NodeResult(NamedTuple):
-    """How one task, or all of a remembered or light node, ended."""
-
-    id: str
-    element: int | None
-    type: str
-    state: NodeStateName
-    seconds: float
-    device: str
-    key: str
-    error: str = ""
-    note: str = ""
-
-
-class RunResult(NamedTuple):
-    """How a run ended. `outputs` are live values (Any: any wire value, or lists of them)."""
-
-    state: RunStateName
-    nodes: list[NodeResult]
-    outputs: dict[str, Any]
-    absent: dict[str, str]
-    seeds: dict[str, int]
-    seconds: float
-    messages: list[str]
 
 
 class Memory(Protocol):
@@ -99,105 +65,7 @@ class Memory(Protocol):
         """What was found damaged since the last call, a sentence each."""
 
 
-class Flight:
-    """One execution under way, and every (run, task) that waits for it."""
-
-    __slots__ = ("cancelled", "key", "subscribers")
-
-    def __init__(self, key: bytes, run: ActiveRun, task: int) -> None:
-        self.key = key
-        self.subscribers: list[tuple[ActiveRun, int]] = [(run, task)]
-        #: Nobody wants it any more. One that leaves does not take the others along.
-        self.cancelled = False
-
-
-class ActiveRun:
-    """A plan being carried out."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        queue: RunTasks,
-        values: dict[int, dict[int, Value]],
-        output_folder: Path,
-        resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
-    ) -> None:
-        self.plan, self.queue, self.values = plan, queue, values
-        self.tasks = plan.tasks
-        self.output_folder = output_folder
-        self.resolved = resolved
-        self.started = time.monotonic()
-        self.state: RunStateName = "running"
-        self.cancelled = False
-        self.wants_previews = False
-        self.events: deque[Event] = deque()
-        self.traces: dict[int, str] = {}
-        self.results: dict[int, NodeResult] = {}
-        self.notes: dict[int, str] = {}
-        self.messages: list[str] = []
-        self.executing = 0
-        self.writing = 0
-        self.seconds = 0.0
-        self.changed = threading.Condition()
-        self.listener: Callable[[], object] | None = None
-        self._told = False
-        #: Where something of this run was called: these give memory back when it ends.
-        self.places: set[str] = set()
-        self.printed = {task for task, _ in plan.roots.printed}
-        self.uses: dict[int, int] = {}
-        for task in plan.run:
-            for ref in self.tasks.refs[task]:
-                self.uses[ref.task] = self.uses.get(ref.task, 0) + 1
-
-    @property
-    def now(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started
-
-    def tell(self, event: Event) -> None:
-        """Add an event to the batch; the listener hears of a batch once."""
-        self.events.append(event)
-        if not self._told:
-            self._told = True
-            if self.listener is not None:
-                self.listener()
-            with self.changed:
-                self.changed.notify_all()
-
-    def end(self, state: RunStateName) -> None:
-        """Enter the last state. Its event comes first, so that whoever sees the state finds the event."""
-        self.events.append(RunEvent(state, self.now))
-        self.state = state
-        self._told = True
-        if self.listener is not None:
-            self.listener()
-        with self.changed:
-            self.changed.notify_all()
-
-    def wait(self, seconds: float) -> None:
-        """Wait for an event, or for the end, at most so long."""
-        with self.changed:  # whoever tells an event after this look needs the lock to wake us
-            if not self.events and self.state == "running":
-                self.changed.wait(seconds)
-
-    def drain(self) -> list[Event]:
-        """The events since the last call."""
-        events: list[Event] = []
-        while True:
-            while self.events:
-                events.append(self.events.popleft())
-            self._told = False
-            if not self.events:  # else one came in between, and its batch was told already
-                return events
-
-    def say(self, message: str) -> None:
-        """A sentence about the whole run, once."""
-        if message not in self.messages:
-            self.messages.append(message)
-            self.tell(NoteEvent("", message, self.now))
-
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Job:
     """A task a lane works on."""
 
@@ -206,6 +74,8 @@ class _Job:
     spec: NodeSpec
     flight: Flight
     keys: tuple[bytes, ...]
+    #: Held until what the job gave is written down, so that other processes find it or wait.
+    lease: Lease | None = None
 
 
 class Executor:
@@ -234,16 +104,27 @@ class Executor:
         self._threads = [
             threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places
         ]
+        self._heard: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._threads.append(threading.Thread(target=self._call_listeners, name="latentgraph-listeners", daemon=True))
         self._started = False
+
+    def _call_listeners(self) -> None:
+        while (listener := self._heard.get()) is not None:
+            with suppress(Exception):  # an event loop that is closed, say; the run is none of its business
+                listener()
 
     # ---- runs ----
 
     def start(self, run: ActiveRun) -> None:
         """Take a run in; it is over when its state says so."""
-        if not self._started:
-            self._started = True
-            for thread in self._threads:
-                thread.start()
+        with self._lock:
+            if self._closing:
+                raise RuntimeError("the engine is closed; make a new one")
+            if not self._started:
+                self._started = True
+                for thread in self._threads:
+                    thread.start()
+        run.pass_on = self._heard.put
         run.tell(RunEvent("running", 0.0))
         self._tell_planned(run)
         with self._ready:
@@ -289,11 +170,14 @@ class Executor:
 
     def close(self) -> None:
         """Cancel everything and end the lanes that are idle; a lane inside a long operation is a daemon thread."""
-        for run in list(self._owners.values()):
+        with self._lock:
+            runs = list(self._owners.values())
+        for run in runs:
             self.cancel(run)
         with self._ready:
             self._closing = True
             self._ready.notify_all()
+        self._heard.put(None)
         if self._started:
             for thread in self._threads:
                 thread.join(timeout=2)
@@ -327,7 +211,12 @@ class Executor:
             now = self._clock()
             assignment = self.schedule.take(place, now)
             if assignment is not None:
-                job = self._join(self._owners[id(assignment.run)], assignment.task)
+                run = self._owners[id(assignment.run)]
+                try:
+                    job = self._join(run, assignment.task)
+                except Exception as error:  # our own mistake: the task fails, and the lane lives on
+                    self._broken(run, assignment.task, place, error)
+                    continue
                 if job is not None:
                     if self._idle and (
                         len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")
@@ -351,14 +240,26 @@ class Executor:
             flight = Flight(b"", run, task)
             self._unshared.add(flight)
             return _Job(run, task, spec, flight, ())
-        found = _keys_of(run, task)
+        found = keys_of(run, task)
         content = found[-1]
+        if tasks.structural[task] is None:
+            run.content_keys[task] = content
         under_way = self._flights.get(content)
         if under_way is not None and not under_way.cancelled:
             under_way.subscribers.append((run, task))
             return None
         self._flights[content] = flight = Flight(content, run, task)
         return _Job(run, task, spec, flight, found)
+
+    def _broken(self, run: ActiveRun, task: int, place: str, error: Exception) -> None:
+        run.executing -= 1
+        self._free(run.queue, place, 0.0)
+        kind, message, trace = failure_of(error)
+        said = f"{run.tasks.id_of(task)} could not be started: {kind}: {message}"
+        self._record(run, task, "failed", 0.0, place, Failure(said, "node_failed", trace))
+        for dropped in run.queue.drop_descendants(task):
+            self._record(run, dropped, "skipped", message=f"{run.tasks.id_of(task)} failed")
+        self._settle(run)
 
     def _land(self, flight: Flight) -> None:
         if flight.key:
@@ -373,7 +274,6 @@ class Executor:
     # ---- one job ----
 
     def _carry_out(self, job: _Job, place: str, worker: Worker) -> None:
-        lease: Lease | None = None
         started = time.perf_counter()
         try:
             if job.keys:
@@ -381,11 +281,11 @@ class Executor:
                     return
                 if self._worth_a_lease(job.spec):
                     try:
-                        lease = self.memory.leases.acquire(job.flight.key)
+                        job.lease = self.memory.leases.acquire(job.flight.key)
                     except StoreUnavailable as error:
                         job.run.say(f"work is not shared with other processes in this run: {error}")
                     else:
-                        if lease is None:
+                        if job.lease is None:
                             self._put_back(job, place)
                             return
                         if self._hit(job, place, again=True):
@@ -399,9 +299,16 @@ class Executor:
         except BaseException as error:  # whatever a node raises is the node's result; the lane lives on
             self._fail(job, place, error, time.perf_counter() - started)
         finally:
-            if lease is not None:
-                with suppress(StoreUnavailable):  # then it ends with this process, or by its time
-                    self.memory.leases.release(lease)
+            self._give_up(job)
+            if place != HOST:
+                self.schedule.devices[place].resident = dict(worker.resident())
+
+    def _give_up(self, job: _Job) -> None:
+        """Let go of a job's lease, if it still has one."""
+        lease, job.lease = job.lease, None
+        if lease is not None:
+            with suppress(StoreUnavailable):  # then it ends with this process, or by its time
+                self.memory.leases.release(lease)
 
     def _worth_a_lease(self, spec: NodeSpec) -> bool:
         return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS
@@ -470,8 +377,8 @@ class Executor:
     def _run(self, job: _Job, place: str, worker: Worker) -> None:
         run, task, spec = job.run, job.task, job.spec
         id, element = run.tasks.id_of(task), run.tasks.element[task]
-        inputs = _inputs_of(run, task)
-        report = _LaneReport(job)
+        inputs = inputs_of(run, task)
+        report = FlightReport(job.flight)
         if report.cancelled():
             raise Cancelled
         for owner, its_task in list(job.flight.subscribers):  # a run that was cancelled meanwhile has left
@@ -480,13 +387,12 @@ class Executor:
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
         if spec.place == "device":
-            device = self.schedule.devices[place]
-            device.resident, device.start_seconds = dict(worker.resident()), 0.0
+            self.schedule.devices[place].start_seconds = 0.0
         self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
         if spec.persist:
-            self._persist(job, result.values[0], spec)
+            self._persist(job, result.values[0])
         if result.seconds >= GROUP_SECONDS:
             self.memory.history.record(
                 signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes
@@ -519,15 +425,18 @@ class Executor:
         if seconds < GROUP_SECONDS and not is_way_to_others:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
-        elif seconds < KEEP_SECONDS:
+        elif seconds < KEEP_SECONDS and job.lease is None:
             memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
             self._commit(job, values, action)
             self._finish(job, place, values, "done", seconds)
         else:
+            memo.remember(job.keys, action)
+            lease, job.lease = job.lease, None  # the writer's from here on
             waiting = self._finish(job, place, values, "done", seconds, quiet=True)
-            self._writer.submit(self._write_large, job, values, action, waiting)
+            written = _Job(job.run, job.task, job.spec, job.flight, job.keys, lease)
+            self._writer.submit(self._write_large, written, values, action, waiting)
 
     def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
         try:
@@ -540,6 +449,7 @@ class Executor:
             self._commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk
             job.run.say(f"a result of {job.run.tasks.id_of(job.task)} was not kept: {said_of(error)}")
+        self._give_up(job)
         with self._ready:
             for run, task in waiting:
                 run.writing -= 1
@@ -547,7 +457,7 @@ class Executor:
                 run.tell(NodeEvent(result.id, result.element, result.state, run.now, result.device, result.seconds))
                 self._settle(run)
 
-    def _persist(self, job: _Job, value: Value, spec: NodeSpec) -> None:
+    def _persist(self, job: _Job, value: Value) -> None:
         """Write a `disk_cache` node's value to its folder; the node's own limit and place are its inputs."""
         tasks = job.run.tasks
         key = tasks.declared.get(job.task)
@@ -555,7 +465,7 @@ class Executor:
             return
         try:
             folder = self.memory.disk_cache(tasks.constants[job.task])
-            folder.put(key, value.packed(), {"environment": self.environment, "code": spec.code})
+            folder.put(key, value.packed(), recorded_of(tasks, job.task, self.environment))
         except StoreUnavailable as error:
             job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
 
@@ -584,7 +494,7 @@ class Executor:
                 mine = run is job.run and task == job.task
                 run.values[task] = dict(enumerate(values))
                 run.writing += quiet
-                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet)
+                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet, values=values)
                 freed += len(run.queue.complete(task)) if task in run.queue.open else 0
                 self._release(run, task)
                 self._settle(run)
@@ -608,11 +518,11 @@ class Executor:
     def _fail(self, job: _Job, place: str, error: BaseException, seconds: float) -> None:
         kind, message, trace = failure_of(error)
         tasks = job.run.tasks
-        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {_summary(job.run, job.task)}"
+        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {summary_of(job.run, job.task)}"
         error.__traceback__ = None  # frames would keep tensors alive
-        self._end(job, place, "failed", seconds, said, trace)
+        self._end(job, place, "failed", seconds, Failure(said, code_of(error, kind, message), trace))
 
-    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, message: str = "", trace: str = "") -> None:
+    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
             self._free(job.run.queue, place, seconds)
@@ -622,9 +532,7 @@ class Executor:
                 return  # this run was cancelled and has left; those that went on waiting try it themselves
             if run.cancelled:
                 state = "cancelled"
-            self._record(run, job.task, state, seconds, place, message)
-            if trace:
-                run.traces[job.task] = trace
+            self._record(run, job.task, state, seconds, place, failure)
             self._release(run, job.task)
             for dropped in run.queue.drop_descendants(job.task):
                 self._record(
@@ -640,17 +548,22 @@ class Executor:
         state: NodeStateName,
         seconds: float = 0.0,
         place: str = "",
+        failure: Failure | None = None,
+        *,
         message: str = "",
         quiet: bool = False,
+        values: Sequence[Value] = (),
     ) -> None:
         tasks = run.tasks
         id, element = tasks.id_of(task), tasks.element[task]
-        key = tasks.structural[task]
+        said, code, trace = failure or (message, "", "")
+        digests = tuple([value.digest.hex() for value in values])
         run.results[task] = NodeResult(
-            id, element, tasks.spec_of(task).id, state, seconds, place, key.hex() if key else "", message, run.notes.pop(task, "")
-        )
+            id, element, tasks.spec_of(task).id, state, seconds, place, run.key_of(task), said, run.notes.pop(task, ""),
+            code, trace, digests,
+        )  # fmt: skip
         if not quiet:
-            run.tell(NodeEvent(id, element, state, run.now, place, seconds, message))
+            run.tell(NodeEvent(id, element, state, run.now, place, seconds, said))
 
     def _settle(self, run: ActiveRun) -> None:
         """End the run if nothing of it is open, running or being written."""
@@ -678,48 +591,6 @@ class Executor:
             self.memory.history.flush()
 
 
-class _LaneReport:
-    """What a worker tells while it runs a job; heard by every run that waits for it."""
-
-    def __init__(self, job: _Job) -> None:
-        self._job = job
-        self._first: tuple[int, float] | None = None
-        self._preview_at = float("-inf")
-
-    def cancelled(self) -> bool:
-        """Whether nobody wants the work any more."""
-        return self._job.flight.cancelled
-
-    def watched(self) -> bool:
-        """Whether one of the runs that wait for the work shows previews."""
-        return any(run.wants_previews for run, _ in list(self._job.flight.subscribers))
-
-    def progress(self, step: int, total: int, preview: Preview | None) -> None:
-        """Tell the step; the estimate is the mean step time after the first step (which warms up)."""
-        now = time.monotonic()
-        eta = None
-        if self._first is None:
-            self._first = (step, now)
-        elif step > self._first[0]:
-            eta = (now - self._first[1]) / (step - self._first[0]) * (total - step)
-        for run, task in list(self._job.flight.subscribers):
-            id, element = run.tasks.id_of(task), run.tasks.element[task]
-            run.tell(ProgressEvent(id, element, step, total, eta, run.now))
-        if preview is not None and now - self._preview_at >= PREVIEW_SECONDS:
-            watching = [(run, task) for run, task in self._job.flight.subscribers if run.wants_previews]
-            if watching:
-                self._preview_at = now
-                image = preview()
-                for run, task in watching:
-                    run.tell(PreviewEvent(run.tasks.id_of(task), run.tasks.element[task], image, run.now))
-
-    def note(self, message: str) -> None:
-        """A sentence about the node's result, kept in the run's record."""
-        for run, task in list(self._job.flight.subscribers):
-            run.notes[task] = message
-            run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
-
-
 def _finished(job: _Job, values: Sequence[Value], action: Action, environment: str) -> Finished:
     """The row to write. It also stands under the node's own name, with the parts of its key, for `why`."""
     run, task, tasks = job.run, job.task, job.run.tasks
@@ -728,115 +599,3 @@ def _finished(job: _Job, values: Sequence[Value], action: Action, environment: s
         tasks, task, environment, lambda above, port: run.values[above][port].digest if above in run.values else None
     )
     return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))
-
-
-def _keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
-    """A task's structural key (if it has one) and, last, its content key; one key if it has no heavy input."""
-    tasks = run.tasks
-    refs = tasks.refs[task]
-    structural = tasks.structural[task]
-    if not refs and structural is not None:
-        return (structural,)
-    content = keys.content_key(tasks.skeleton[task], [run.values[ref.task][ref.output].digest for ref in refs])
-    return (content,) if structural is None else (structural, content)
-
-
-def _inputs_of(run: ActiveRun, task: int) -> dict[str, Any]:
-    tasks = run.tasks
-    inputs = dict(tasks.constants[task])
-    lists: set[str] = set()
-    for ref in tasks.refs[task]:
-        value = run.values[ref.task][ref.output]
-        if ref.position is None:
-            inputs[ref.port] = value
-            continue
-        if ref.port not in lists:
-            lists.add(ref.port)
-            inputs[ref.port] = list(inputs[ref.port])
-        inputs[ref.port][ref.position] = value
-    return inputs
-
-
-def _summary(run: ActiveRun, task: int) -> str:
-    parts = [f"{name}={_short(value)}" for name, value in run.tasks.constants[task].items()]
-    parts.extend(f"{ref.port}=<{run.tasks.id_of(ref.task)}>" for ref in run.tasks.refs[task])
-    return ", ".join(parts)
-
-
-def _short(value: Any) -> str:
-    try:
-        said = repr(value)
-    except Exception:  # a failing repr must not hide the failure it is part of
-        said = f"<{type(value).__name__}>"
-    return said if len(said) <= 80 else said[:77] + "..."
-
-
-def weights_of(spec: NodeSpec, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """The weights that a task borrows: identity to bytes."""
-    weights: dict[str, int] = {}
-    for name in spec.borrows:
-        recipe = inputs.get(name)
-        for one in recipe if isinstance(recipe, list) else [recipe]:
-            if one is not None and hasattr(one, "weights"):
-                weights[one.weights] = int(getattr(one, "nbytes", 0))
-    return weights
-
-
-def loading_signature(weights: str) -> bytes:
-    """The name under which the seconds of loading these weights are learned."""
-    return b"load" + weights.encode()
-
-
-def needs_of(tasks: Tasks, run: Iterable[int], estimate: Callable[[int], Estimate | None]) -> dict[int, Needs]:
-    """What the device tasks need: the weights of the recipes they borrow, and their estimated seconds."""
-    needs: dict[int, Needs] = {}
-    for task in run:
-        spec = tasks.spec_of(task)
-        if spec.place != "device":
-            continue
-        weights = weights_of(spec, tasks.constants[task])
-        guess = estimate(task)
-        needs[task] = Needs(
-            "device",
-            tuple(sorted(weights.items())),
-            guess.seconds if guess is not None else None,
-            tasks.constants[task].get("device") or None,
-        )
-    return needs
-
-
-def queue_of(plan: Plan, needs: Mapping[int, Needs], *, priority: int, client: str, now: float) -> RunTasks:
-    """The scheduler's view of a plan."""
-    running = set(plan.run)
-    dependencies = {
-        task: list({ref.task for ref in plan.tasks.refs[task]} & running)
-        if len(plan.tasks.refs[task]) > 1
-        else _one(plan.tasks.refs[task], running)
-        for task in plan.run
-    }
-    return RunTasks(plan.run, dependencies, needs, priority=priority, client=client, created=now)
-
-
-def _one(refs: tuple[Ref, ...], running: set[int]) -> list[int]:
-    return [ref.task for ref in refs if ref.task in running]
-
-
-def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, Any]:
-    """The named outputs that exist, as live values."""
-    outputs = run.plan.roots.outputs
-    return {name: _live(value, run, wire_types) for name, value in outputs.items() if _exists(value, run)}
-
-
-# Functions of the module, not inside `outputs_of`: a nested function that calls itself is a cycle, which would keep the
-# run and its pictures until the collector's next round.
-def _live(value: Any, run: ActiveRun, wire_types: Mapping[str, WireType]) -> Any:
-    if isinstance(value, Pending):
-        return run.values[value.task][value.port].get(wire_types)
-    return [_live(item, run, wire_types) for item in value] if isinstance(value, list) else value
-
-
-def _exists(value: Any, run: ActiveRun) -> bool:
-    if isinstance(value, Pending):
-        made = run.values.get(value.task, {}).get(value.port)
-        return made is not None and not made.lost
-    return all(_exists(item, run) for item in value) if isinstance(value, list) else True

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from graph import keys
 from graph.compile import Compiled
 from graph.context import Context
+from graph.disk_cache import NOT_IN_KEY
 from graph.errors import Problem, Refused, WorkflowError
 from graph.node import Declaration
 from graph.spec import NodeSpec
@@ -55,6 +56,8 @@ class Undrawn:
 
 
 UNDRAWN: Final = Undrawn()
+#: Executions that all mapped nodes of a document may have together: lists can be crossed and mapped in a few lines.
+MAX_ELEMENTS: Final = 100_000
 
 
 @dataclass(slots=True)
@@ -154,6 +157,7 @@ class _Expansion:
             self.random.setdefault(index, {})[port] = seeds.get((index, port), UNDRAWN)
         self.declared_keys: dict[int, bytes] = {}
         self.needs_declared = _ancestors_of_persistent(compiled)
+        self.elements = 0
 
     def run(self) -> Tasks:
         compiled, produced = self.compiled, self.tasks.produced
@@ -186,6 +190,11 @@ class _Expansion:
             made = self._one(index, spec, None, inputs)
             return [None] * len(spec.outputs) if made is None else made
         count = self._length(index, mapped, inputs)
+        self.elements += count
+        if self.elements > MAX_ELEMENTS:
+            said = f"{self.compiled.ids[index]} maps over {count} elements; with the mapped nodes above that is more than {MAX_ELEMENTS}"
+            self._problem(index, None, "too_many_elements", f"{said}; shorten the lists, or split the workflow into several runs")
+            return [None] * len(spec.outputs)
         elements = [self._one(index, spec, i, self._element(index, inputs, mapped, i)) for i in range(count)]
         if any(made is None for made in elements):
             return [None] * len(spec.outputs)
@@ -311,6 +320,8 @@ class _Expansion:
         if not drawn:
             tasks.undrawn.add(index)
         if index in self.needs_declared:
+            if spec.persist:
+                tokens = [(name, token) for name, token in tokens if name not in NOT_IN_KEY]
             self._declare(task, spec, keys.skeleton_of(declared_prefix, tokens, holes), refs, drawn)
         tasks.node.append(index)
         tasks.element.append(element)

@@ -15,7 +15,10 @@ from graph.spec import NodeSpec, Output, Port
 from graph.types import TypeRef
 
 MAX_NESTING: Final = 32
-MAX_NODES: Final = 1_000_000
+#: Nodes that subgraphs may unfold into, inner instances counted, and the inputs and outputs these may have: a kilobyte of
+#: nested instances asks for millions. A document that writes its nodes out may hold more.
+MAX_UNFOLDED: Final = 50_000
+MAX_UNFOLDED_PORTS: Final = 1_000_000
 
 Values: TypeAlias = dict[str, Any]  # Any: JSON input values
 Find: TypeAlias = Callable[[str], NodeSpec | None]
@@ -71,6 +74,7 @@ class _Unfolding:
     def __init__(self, document: Document, find: Find, flat: Flat) -> None:
         self.document, self.find, self.flat = document, find, flat
         self.specs: dict[str, NodeSpec] = {}
+        self.sizes: dict[str, tuple[int, int]] = {}
 
     def run(self) -> None:
         flat = self.flat
@@ -78,16 +82,34 @@ class _Unfolding:
         if self.has_recursion():
             flat.is_refused = True
             return
+        nodes, ports = self.unfolded(self.document.nodes)
+        if nodes > MAX_UNFOLDED or ports > MAX_UNFOLDED_PORTS:
+            most = f"{MAX_UNFOLDED} nodes" if nodes > MAX_UNFOLDED else f"{MAX_UNFOLDED_PORTS} inputs and outputs"
+            self.problem("too_large", f"The subgraphs unfold into more than {most}. Take some instances out.")
+            flat.is_refused = True
+            return
         for name in self.document.subgraphs:
             self.interface(name)
         self.unfold("", self.document.nodes, {})
-        if self.is_full():
-            self.problem("too_large", f"The workflow unfolds into more than {MAX_NODES} nodes. Take some instances out.")
-            flat.is_refused = True
-            flat.ids, flat.nodes = [], []
 
-    def is_full(self) -> bool:
-        return len(self.flat.ids) + len(self.flat.instances) > MAX_NODES
+    def unfolded(self, nodes: Mapping[str, Node]) -> tuple[int, int]:
+        """How many nodes, and ports of these, the instances among `nodes` unfold into, counted without unfolding any."""
+        sizes = [
+            self.size_of(node.type[1:])
+            for node in nodes.values()
+            if node.type[0] == "#" and node.state is None and node.type[1:] in self.document.subgraphs
+        ]
+        return sum(size[0] for size in sizes), sum(size[1] for size in sizes)
+
+    def size_of(self, name: str) -> tuple[int, int]:
+        size = self.sizes.get(name)
+        if size is None:
+            subgraph = self.document.subgraphs[name]
+            nodes, ports = self.unfolded(subgraph.nodes)
+            ports += len(subgraph.outputs) + sum(len(tied.to) for tied in subgraph.inputs.values())
+            ports += sum(len(node.inputs) for node in subgraph.nodes.values())
+            size = self.sizes[name] = (nodes + len(subgraph.nodes), ports)
+        return size
 
     def problem(self, code: str, message: str, node: str | None = None, port: str | None = None) -> None:
         self.flat.problems.append(Problem(code, message, node, port))
@@ -205,8 +227,6 @@ class _Unfolding:
                 flat.interfaces[path] = self.specs[node.type[1:]]
             flat.ids.append(path)
             flat.nodes.append(node._replace(inputs=inputs))
-            if self.is_full():
-                return
 
     def inner_value(self, prefix: str, path: str, port: str, value: Any) -> Any:  # Any: JSON
         if type(value) is not dict or value.keys() != {"link"}:
@@ -243,5 +263,4 @@ class _Unfolding:
                     flat.shared[f"{path}/{inner}", inner_port] = origin or f"{path}.{port}"
         for port, source in subgraph.outputs.items():
             flat.aliases[f"{path}.{port}"] = f"{path}/{source.source}"
-        if not self.is_full():
-            self.unfold(f"{path}/", subgraph.nodes, laid)
+        self.unfold(f"{path}/", subgraph.nodes, laid)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import time
+import weakref
+from functools import cache
 from pathlib import Path
 from stat import S_ISREG
+from typing import Any
 
-from graph.blob import Buffer
+from graph.blob import ALIGNMENT, Buffer
 from graph.errors import LatentgraphError
 
 #: Eviction goes on to this part of a limit, so that it does not come back with every put.
 LOW_WATER = 0.9
-#: Smaller files are copied rather than mapped: a mapping holds a file descriptor, and 10,000 of them are too many.
+#: Smaller files are copied rather than mapped: a kernel holds some 65,000 mappings of a process.
 COPY_BELOW = 256 * 1024
+#: A folder that could not be written is tried again after this long: a full disk is emptied, a mount comes back.
+RETRY_SECONDS = 10.0
 
 
 class StoreUnavailable(LatentgraphError):
@@ -27,6 +33,30 @@ def unavailable(folder: Path, error: BaseException) -> StoreUnavailable:
         f"{folder} cannot be used for caching: {error}. Free space there or make it writable (LATENTGRAPH_HOME chooses the "
         "folder); until then results are not kept."
     )
+
+
+class Outage:
+    """Why a folder is not used at present, if it is not, and when it is due to be tried again. Usable from several threads."""
+
+    def __init__(self) -> None:
+        #: The failure, until something succeeds again; None while all is well.
+        self.error: StoreUnavailable | None = None
+        self._since = 0.0
+
+    def check(self) -> None:
+        """Raise StoreUnavailable if the folder failed less than `RETRY_SECONDS` ago."""
+        error = self.error
+        if error is not None and time.monotonic() < self._since + RETRY_SECONDS:
+            raise StoreUnavailable(str(error))  # a new one: each raise adds frames to an error
+
+    def begin(self, error: StoreUnavailable) -> StoreUnavailable:
+        """Note a failure, and give it back."""
+        self.error, self._since = error, time.monotonic()
+        return error
+
+    def end(self) -> None:
+        """Note a success."""
+        self.error = None
 
 
 def private_folder(path: Path) -> Path:
@@ -54,7 +84,7 @@ def write_all(file: int, buffer: Buffer) -> None:
 
 
 def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
-    """A file's bytes, read-only, at a page boundary; small ones copied, large ones mapped.
+    """A file's bytes, read-only, at a multiple of 64 bytes (`graph.blob.ALIGNMENT`); small ones copied, large ones mapped.
 
     Raises OSError, also for anything but a plain file (a link is not followed). A mapping stays valid when the file is
     removed; our files are never truncated.
@@ -65,13 +95,8 @@ def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
         if not S_ISREG(status.st_mode) or not status.st_size:
             raise OSError(errno.EINVAL, "it is not a plain file with content", str(path))
         if status.st_size >= COPY_BELOW:
-            try:
-                return memoryview(mmap.mmap(file, status.st_size, access=mmap.ACCESS_READ)), status
-            except OSError as error:
-                if error.errno != errno.EMFILE:
-                    raise
-        memory = mmap.mmap(-1, status.st_size)
-        view = memoryview(memory)
+            return _mapped(file, status.st_size), status
+        view = _aligned(status.st_size)
         done = 0
         while done < status.st_size:
             count = os.readv(file, [view[done:]])
@@ -81,3 +106,43 @@ def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
         return view.toreadonly(), status
     finally:
         os.close(file)
+
+
+def _aligned(size: int) -> memoryview:
+    """Writable memory of the heap: 100,000 small values must not be a mapping each."""
+    import ctypes
+
+    memory = bytearray(size + ALIGNMENT)
+    start = -ctypes.addressof(ctypes.c_ubyte.from_buffer(memory)) % ALIGNMENT
+    return memoryview(memory)[start : start + size]
+
+
+@cache
+def _libc() -> Any:  # Any: ctypes has no types for it; imported when the first large file is read (5 ms)
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return libc
+
+
+def _mapped(file: int, size: int) -> memoryview:
+    """A file mapped for as long as anything views it. Raises OSError.
+
+    The pages are private: a node that writes to them against the rules is told so, and neither dies nor harms the file.
+
+    Not by the mmap module: until Python 3.13 its mappings keep a file descriptor each, and a thousand values would take
+    all that a process may have.
+    """
+    import ctypes
+
+    libc = _libc()
+    address = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE, file, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    memory = (ctypes.c_ubyte * size).from_address(address)
+    unmap = weakref.finalize(memory, libc.munmap, address, size)
+    unmap.atexit = False  # views may outlive the other exit handlers; the process's end unmaps anyway
+    return memoryview(memory).cast("B").toreadonly()

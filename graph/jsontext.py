@@ -151,8 +151,10 @@ def is_deeper_than(value: object, limit: int) -> bool:
 
 _MOST_FLAWS: Final = 100
 _TOO_DEEP: Final = Flaw("too_deep", f"Nesting of more than {MAX_DEPTH} levels", "Flatten the value.", (), 1, 1)
+# A string that nothing ends is one token up to the end of the text: tried again from each quote inside it, it would take
+# time with the square of its length.
 _TOKEN: Final = re.compile(
-    r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-?Infinity|NaN|true|false|null|[\[\]{},:]', re.DOTALL
+    r'"(?:[^"\\]++|\\.?)*+"?|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|-?Infinity|NaN|true|false|null|[\[\]{},:]', re.DOTALL
 )
 
 
@@ -235,7 +237,7 @@ def _string(text: str, token: str, offset: int, levels: list[_Level], flaws: lis
 def _number(token: str, offset: int, note: _Note) -> None:
     if token in ("NaN", "Infinity", "-Infinity"):
         note("not_finite", token, "Write a finite number; JSON has no such value.", offset)
-    elif re.fullmatch(r"-?\d+", token):
+    elif re.fullmatch(r"-?[0-9]+", token):
         if len(token) > _DIGITS + 1 or abs(int(token)) > MAX_INTEGER:
             _too_large(token, offset, note)
     elif math.isinf(number := float(token)):

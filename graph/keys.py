@@ -22,8 +22,8 @@ FORMAT = b"latentgraph key 1\0"
 
 
 def prefix_of(spec: NodeSpec, environment: str) -> bytes:
-    """What all executions of a node type share. `environment` counts only for nodes that run on a device."""
-    place = environment if spec.place == "device" else ""
+    """What all executions of a node type share. `environment` counts only for nodes that borrow a model part."""
+    place = environment if spec.place == "device" or spec.borrows else ""
     return FORMAT + canonical([spec.id, spec.version, spec.code, place])
 
 

@@ -1,7 +1,7 @@
 """Single flight across processes: who is computing which key right now, and what to do when its owner dies.
 
 A lease is a row in a small SQLite file beside the memo. It says nothing about results: the owner commits its result to
-the memo *before* it releases, so whoever gets the lease next looks there first (`Leases.claim` does both). A lost lease
+the memo *before* it releases, so whoever gets the lease next looks there first. A lost lease
 costs a second computation of the same content, never a wrong value.
 """
 
@@ -11,22 +11,18 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from graph.database import Database
-from graph.folder import StoreUnavailable, private_folder, unavailable
+from graph.folder import Outage, StoreUnavailable, private_folder, unavailable
 from graph.owner import Owner, is_gone
-
-R = TypeVar("R")
 
 #: A hung owner (stopped, or its interpreter blocked) loses its leases after this long; a dead one at once.
 LEASE_SECONDS = 10.0
 _BEAT_SECONDS = 2.0
-#: Waiters look after this long at first, twice as long each time, up to the last (measured: 8-20 ms p95 to notice).
-_FIRST_WAIT, _LAST_WAIT = 0.0005, 0.02
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS leases(key BLOB PRIMARY KEY, owner TEXT NOT NULL, token BLOB NOT NULL, expires REAL NOT NULL) WITHOUT ROWID;
@@ -43,16 +39,15 @@ class Lease(NamedTuple):
 class Leases:
     """The leases of one memo folder. Usable from several threads and processes; one object per process is enough.
 
-    Every method raises StoreUnavailable if the folder cannot be written; the work then simply runs without a lease.
+    Every method raises StoreUnavailable if the folder cannot be written, and for `RETRY_SECONDS` from then on; the work
+    then simply runs without a lease.
     """
 
     def __init__(self, folder: Path, *, lease_seconds: float = LEASE_SECONDS) -> None:
-        """Open `folder`/leases.db. Raises StoreUnavailable if that cannot be written."""
-        self._folder = private_folder(folder)
-        try:
-            self._database = Database(folder / "leases.db", _SCHEMA, synchronous="OFF")
-        except (OSError, sqlite3.Error) as error:
-            raise unavailable(folder, error) from error
+        """Leases of `folder`/leases.db, which is opened when the first one is asked for."""
+        self._folder = folder
+        self._outage = Outage()
+        self._opened: Database | None = None
         self._seconds = lease_seconds
         self._held: dict[bytes, Lease] = {}
         self._lock = threading.Lock()
@@ -68,7 +63,7 @@ class Leases:
         owner, now = Owner.current(), time.monotonic()
         gone: dict[str, bool] = {}
         taken: dict[bytes, Lease] = {}
-        with self._usable(), self._database.transaction() as connection:
+        with self._usable() as database, database.transaction() as connection:
             for key in keys:
                 lease = Lease(key, os.urandom(8))
                 row = connection.execute("SELECT owner, expires FROM leases WHERE key = ?", (key,)).fetchone()
@@ -92,35 +87,11 @@ class Leases:
         with self._lock:
             for lease in leases:
                 self._held.pop(lease.token, None)
-        with self._usable(), self._database.transaction() as connection:
+        with self._usable() as database, database.transaction() as connection:
             connection.executemany("DELETE FROM leases WHERE key = ? AND token = ?", leases)
 
-    def claim(self, key: bytes, look: Callable[[], R | None], stop: Callable[[], bool] = lambda: False) -> R | Lease | None:
-        """The result of `key` that `look` finds in the memo, or the lease to compute it; None once `stop` says so.
-
-        Blocks while another owner computes: notices its release within about 20 ms and takes over from a killed one as
-        fast. `look` is asked first, and again whenever the lease was won, so a result is never computed twice. A waiter
-        that stops leaves the others alone.
-        """
-        pause = _FIRST_WAIT
-        found = look()
-        while found is None:
-            if lease := self.acquire(key):
-                found = look()
-                if found is None:
-                    return lease
-                self.release(lease)
-                break
-            if stop():
-                return None
-            self._closed.wait(pause)
-            if self._closed.is_set():
-                return None
-            pause = min(2 * pause, _LAST_WAIT)
-        return found
-
     def close(self) -> None:
-        """Release everything held and stop the heartbeat; waiters in `claim` return None."""
+        """Release everything held and stop the heartbeat."""
         self._closed.set()
         with self._lock:
             held, heart = tuple(self._held.values()), self._heart
@@ -128,19 +99,32 @@ class Leases:
             heart.join()
         with suppress(StoreUnavailable):
             self.release(*held)
-        self._database.close()
+        if self._opened is not None:
+            self._opened.close()
 
     @contextmanager
-    def _usable(self) -> Iterator[None]:
+    def _usable(self) -> Iterator[Database]:
+        """The database. Raises StoreUnavailable."""
+        self._outage.check()
         try:
-            yield
-        except sqlite3.Error as error:
-            raise unavailable(self._folder, error) from error
+            yield self._database()
+        except StoreUnavailable as error:
+            raise self._outage.begin(error) from error.__cause__
+        except (OSError, sqlite3.Error) as error:
+            raise self._outage.begin(unavailable(self._folder, error)) from error
+        self._outage.end()
+
+    def _database(self) -> Database:
+        with self._lock:
+            if self._opened is None:
+                private_folder(self._folder)
+                self._opened = Database(self._folder / "leases.db", _SCHEMA, synchronous="OFF")
+            return self._opened
 
     def _may_be_free(self, key: bytes) -> bool:
         """A look without the write lock, so that many waiters do not stand in the owners' way."""
-        with self._usable():
-            rows = self._database.rows("SELECT owner, expires FROM leases WHERE key = ?", (key,))
+        with self._usable() as database:
+            rows = database.rows("SELECT owner, expires FROM leases WHERE key = ?", (key,))
         return not rows or self._is_free(rows[0], time.monotonic(), {})
 
     def _is_free(self, row: tuple[str, float], now: float, gone: dict[str, bool]) -> bool:
@@ -161,7 +145,7 @@ class Leases:
             expires = time.monotonic() + self._seconds
             with suppress(sqlite3.Error):  # a full disk only shortens leases
                 if held:
-                    with self._database.transaction() as connection:
+                    with self._database().transaction() as connection:
                         connection.executemany(
                             "UPDATE leases SET expires = ? WHERE key = ? AND token = ?",
                             [(expires, lease.key, lease.token) for lease in held],

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from graph.blob import Damaged, digest_of, image_of, pack, read_image, unpack
+from graph.blob import Damaged, image_of, pack, read_image, unpack
 from graph.folder import StoreUnavailable
 from graph.host_values import HostValues
 from graph.store import Report, Stats, Store
@@ -141,14 +141,6 @@ class Memo:
                     self._writer.start()
                 if not before or before < GROUP_ROWS <= len(self._group):
                     self._wake.notify()
-
-    def put_value(self, packed: Packed, digest: bytes | None = None, *, seconds: float = 1.0) -> bytes:
-        """Keep a value and give its digest: in the table if plain and small, else in the store. Raises StoreUnavailable."""
-        if packed.tensors:
-            return self.store.put(packed, digest, seconds=seconds)
-        digest = digest or digest_of(packed)
-        self.table.write(self._place(packed, digest, seconds))
-        return digest
 
     def get_value(self, digest: bytes) -> Packed | None:
         """The value of a digest, read-only; None if it is not here or damaged."""

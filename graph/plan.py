@@ -6,6 +6,7 @@ known. Nothing here runs a node or reads a weight.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
@@ -113,32 +114,42 @@ def roots_of(tasks: Tasks, targets: Sequence[str] | None) -> Roots:
     return _roots(tasks, wanted, outputs)
 
 
+#: A target: a node, one element of a mapped node ("node[3]"), or one of its outputs ("node.port").
+_TARGET = re.compile(r"(?P<id>[^.\[]+)(\[(?P<element>[0-9]{1,9})\])?(\.(?P<port>.+))?")
+
+
 def _targets(tasks: Tasks, targets: Sequence[str]) -> Roots:
-    compiled = tasks.compiled
-    problems: list[Problem] = []
     wanted: list[int] = []
     outputs: dict[str, Any] = {}
-    for target in targets:
-        id, _, port = target.partition(".")
-        index = compiled.index.get(id)
-        if index is None:
-            problems.append(
-                Problem("unknown_target", f'target "{target}": there is no node "{id}".{nearest(id, compiled.ids)}', id)
-            )
-            continue
-        wanted.extend(tasks.tasks_of(index))
-        names = [output.name for output in compiled.specs[index].outputs]
-        if port and port not in names:
-            problems.append(
-                Problem("unknown_target", f'target "{target}": {id} has no output "{port}".{nearest(port, names)}', id, port)
-            )
-            continue
-        for at, name in enumerate(names):
-            if not port or name == port:
-                outputs[f"{id}.{name}"] = tasks.outputs_of(index)[at]
+    problems = [problem for target in targets if (problem := _add_target(tasks, target, wanted, outputs)) is not None]
     if problems:
         raise WorkflowError(problems)
     return _roots(tasks, wanted, outputs)
+
+
+def _add_target(tasks: Tasks, target: str, wanted: list[int], outputs: dict[str, Any]) -> Problem | None:
+    compiled = tasks.compiled
+    parts = _TARGET.fullmatch(target)
+    id, element, port = (parts["id"], parts["element"], parts["port"]) if parts else (target, None, None)
+    index = compiled.index.get(id)
+    if index is None:
+        return Problem("unknown_target", f'target "{target}": there is no node "{id}".{nearest(id, compiled.ids)}', id)
+    names = [output.name for output in compiled.specs[index].outputs]
+    if port and port not in names:
+        return Problem("unknown_target", f'target "{target}": {id} has no output "{port}".{nearest(port, names)}', id, port)
+    mine = tasks.tasks_of(index)
+    if element is not None:
+        mine = [task for task in mine if tasks.element[task] == int(element)]
+        if not mine:
+            return Problem(
+                "unknown_target", f'target "{target}": {id} has no element {element}; it has {len(tasks.tasks_of(index))}', id
+            )
+    wanted.extend(mine)
+    for at, name in enumerate(names):
+        if not port or name == port:
+            value = tasks.outputs_of(index)[at]
+            outputs[target if port else f"{target}.{name}"] = value if element is None else value[int(element)]
+    return None
 
 
 def pendings(value: Any) -> Iterable[Pending]:

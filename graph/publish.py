@@ -5,18 +5,32 @@ A reader that takes only files with a readable sidecar never sees a torn one, wh
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
+
+from graph.owner import Owner, is_gone
 
 #: What a published name looks like, without its suffix.
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 SIDECAR_SUFFIX: Final = ".json"
+
+#: A temporary of `a.png` is `.a.png.<owner>.<random>.tmp`, of its sidecar `.a.png.json.<owner>.<random>.tmp`.
+_TEMPORARY: Final = re.compile(
+    r"\.(?P<media>[A-Za-z0-9_-]+\.[a-z0-9]+)(?P<sidecar>\.json)?\.(?P<owner>[^.]+)\.[0-9a-f]+\.tmp", re.ASCII
+)
+#: What file systems without hard links, or without locks, answer.
+_NO_LINKS: Final = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK)
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_swept: Final[set[Path]] = set()
 
 
 def unique_name(prefix: str) -> str:
@@ -28,37 +42,108 @@ def unique_name(prefix: str) -> str:
 def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, sidecar: Mapping[str, Any]) -> Path:
     """Write `name + suffix` and its sidecar `name + ".json"` (Any: plain JSON); gives the file's path.
 
-    Both are written to dot-files beside their places, synced, and renamed, the sidecar last: it is the commit marker.
-    Whatever goes wrong, interrupts included, leaves none of the four. Raises ValueError for an unfit name or suffix,
-    FileExistsError if the name is taken, OSError as the disk does.
+    Both are written to dot-files beside their places and synced, then given their names, the sidecar last: it is the
+    commit marker. Whatever goes wrong, interrupts included, leaves none of the four; what a killed process left is
+    removed by a later one. Raises ValueError for an unfit name or suffix, FileExistsError if the name is taken (of two
+    writers at once, for one), OSError as the disk does.
     """
     if not NAME.fullmatch(name) or not re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) or suffix == SIDECAR_SUFFIX:
         raise ValueError(f'"{name}{suffix}" cannot be published; a name is {NAME.pattern}, a suffix a dot and small letters')
     folder.mkdir(parents=True, exist_ok=True)
     media, note = folder / f"{name}{suffix}", folder / f"{name}{SIDECAR_SUFFIX}"
-    for path in (media, note):
-        if path.exists():
-            raise FileExistsError(f"{path.name} exists already in {folder.name}; outputs are never overwritten, use another name")
-    token = f"{os.getpid()}-{secrets.token_hex(4)}"
-    pairs = [(folder / f".{path.name}.{token}.tmp", path) for path in (media, note)]
+    _sweep_once(folder)
+    _refuse_taken(media, note)  # before anything large is written; looked at again when the names are given
+    token = f"{Owner.current()}.{secrets.token_hex(4)}.tmp"
+    pairs = [(folder / f".{media.name}.{token}", media), (folder / f".{media.name}{SIDECAR_SUFFIX}.{token}", note)]
+    placed: list[Path] = []
     try:
         for (temporary, _), data in zip(pairs, (content, _json(sidecar)), strict=True):
             _write(temporary, data)
-        for temporary, path in pairs:
-            os.rename(temporary, path)
+        with _locked(folder):
+            _refuse_taken(media, note)
+            for temporary, path in pairs:
+                _place(temporary, path, placed)
         _sync_folder(folder)
     except BaseException:
         for temporary, path in reversed(pairs):
-            path.unlink(missing_ok=True)
+            if path in placed:
+                path.unlink(missing_ok=True)
             temporary.unlink(missing_ok=True)
         raise
+    for temporary, _ in reversed(pairs):
+        temporary.unlink(missing_ok=True)
     return media
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files of this process: for one that leaves without waiting for what it is writing."""
-    for path in folder.glob(f".*.{os.getpid()}-*.tmp"):
-        path.unlink(missing_ok=True)
+    """Remove what this process has not finished publishing: for one that leaves without waiting for what it is writing."""
+    with suppress(OSError), _locked(folder, wait=False):
+        _sweep(folder, lambda owner: owner == str(Owner.current()))
+
+
+def _refuse_taken(media: Path, note: Path) -> None:
+    if media.exists() and not note.exists():  # perhaps what a killed process left
+        with _locked(media.parent):
+            _sweep(media.parent, is_gone)
+    for path in (media, note):
+        if path.exists():
+            raise FileExistsError(
+                f"{path.name} exists already in {path.parent.name}; outputs are never overwritten, use another name"
+            )
+
+
+def _place(temporary: Path, path: Path, placed: list[Path]) -> None:
+    """Give a file its name, noted in `placed`. Raises FileExistsError if another has it."""
+    try:
+        os.link(temporary, path)  # a rename would replace
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError(f"{path.name} was made by another program just now; use another name") from None
+        os.rename(temporary, path)
+    placed.append(path)
+
+
+def _sweep_once(folder: Path) -> None:
+    """Remove what dead processes left, at the first publication of this process into the folder."""
+    if folder not in _swept:
+        with _locked(folder):
+            _sweep(folder, is_gone)
+        _swept.add(folder)
+
+
+def _sweep(folder: Path, is_left: Callable[[str], bool]) -> None:
+    """Remove the temporary files of the owners that `is_left` names, and a file they had named without its sidecar.
+
+    Both temporaries are whole before the first name is given. A sidecar still temporary whose file has its name (the
+    same inode, or the temporary is gone where it had to be renamed) tells an unfinished pair from a file of the user's.
+    """
+    for temporary in sorted(folder.glob(".*.tmp"), reverse=True):  # a sidecar's before its file's
+        found = _TEMPORARY.fullmatch(temporary.name)
+        if found is None or not is_left(found["owner"]):
+            continue
+        media = folder / found["media"]
+        if found["sidecar"] and media.exists() and not media.with_suffix(SIDECAR_SUFFIX).exists():
+            whole = folder / temporary.name.replace(found["sidecar"], "", 1)
+            if not whole.exists() or whole.samefile(media):
+                media.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path, wait: bool = True) -> Iterator[None]:
+    """One process or thread at a time; it ends with its holder. Raises OSError if `wait` is False and it is taken."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+        yield
+    finally:
+        os.close(handle)
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
@@ -73,10 +158,9 @@ def _write(path: Path, data: bytes | memoryview) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the renames durable; a no-op where folders cannot be opened (Windows)."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Make the names durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

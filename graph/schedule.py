@@ -1,7 +1,8 @@
 """Who runs what next: a pure state machine. Events come in with their time, assignments go out; no clock, no thread.
 
-Runs hold their ready tasks; a lane that is free asks `take` with its place ("host" or a device). Order: priority, then
-the client that has used the fewest device-seconds, then that client's own order of runs. Within a run a device prefers
+Runs hold their ready tasks; a lane that is free asks `take` with its place ("host" or a device). Order: priority; then
+the client that has used the fewest device-seconds, among equals the one whose first run has the least work left, less
+what it has waited; of a client, its own order of runs. Within a run a device prefers
 tasks whose weights it holds, then the deepest task, so that what was begun is finished first. A task goes to the
 device that could begin it first: a lane leaves it alone if starting up and loading the weights here takes longer than
 waiting for another device.
@@ -12,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 HOST: Final = "host"
 #: Seconds assumed for a device task never seen before: long, so that a second device is worth its load.
 UNKNOWN_SECONDS: Final = 10.0
 #: Bytes per second assumed for reading weights into a device, until measured (an NVMe disk).
 LOAD_BANDWIDTH: Final = 2e9
+#: Clients whose use is remembered; beyond that, those without a run are forgotten.
+MOST_CLIENTS: Final = 1000
 #: A lane that left a task to another device looks again after this long.
 LOOK_AGAIN_SECONDS: Final = 0.25
 #: A waiting run gains on others by this many seconds of remaining work per second waited.
 AGING: Final = 0.5
-
-Outcome = Literal["done", "cached", "failed", "cancelled"]
 
 
 class Needs(NamedTuple):
@@ -40,6 +41,10 @@ class Needs(NamedTuple):
 HOST_NEEDS: Final = Needs(HOST)
 
 
+def _seconds_of(needs: Needs) -> float:
+    return UNKNOWN_SECONDS if needs.seconds is None else needs.seconds
+
+
 class RunTasks:
     """A run as the scheduler sees it: its tasks' dependencies, needs and states. Index = task."""
 
@@ -49,11 +54,11 @@ class RunTasks:
         "client",
         "created",
         "depth",
-        "left",
         "needs",
         "open",
         "pending",
         "priority",
+        "remaining_seconds",
         "sequence",
         "successors",
     )
@@ -73,7 +78,7 @@ class RunTasks:
         self.sequence = 0
         self.needs = needs
         self.open: set[int] = set(tasks)
-        self.left = len(tasks)
+        self.remaining_seconds = sum(map(_seconds_of, needs.values()))
         self.pending: dict[int, int] = {}
         self.successors: dict[int, list[int]] = {}
         self.depth: dict[int, int] = {}
@@ -112,7 +117,7 @@ class RunTasks:
 
     def complete(self, task: int) -> list[int]:
         """Note that a task's outputs exist; the tasks that became ready are pushed and returned."""
-        self.open.discard(task)
+        self._close(task)
         freed: list[int] = []
         for after in self.successors.get(task, ()):
             self.pending[after] -= 1
@@ -123,16 +128,23 @@ class RunTasks:
 
     def drop_descendants(self, task: int) -> list[int]:
         """Close a task that gave nothing and everything below it; returns those below."""
-        self.open.discard(task)
+        self._close(task)
         dropped: list[int] = []
         stack = list(self.successors.get(task, ()))
         while stack:
             after = stack.pop()
             if after in self.open:
-                self.open.discard(after)
+                self._close(after)
                 dropped.append(after)
                 stack.extend(self.successors.get(after, ()))
         return dropped
+
+    def _close(self, task: int) -> None:
+        if task in self.open:
+            self.open.remove(task)
+            needs = self.needs.get(task)
+            if needs is not None:
+                self.remaining_seconds -= _seconds_of(needs)
 
     def drop_all(self) -> list[int]:
         """Close every open task (the run is cancelled); returns them."""
@@ -203,6 +215,9 @@ class Schedule:
         """Forget a run that has ended."""
         if run in self.runs:
             self.runs.remove(run)
+        if len(self.used_seconds) > MOST_CLIENTS:
+            here = {one.client for one in self.runs}
+            self.used_seconds = {client: used for client, used in self.used_seconds.items() if client in here}
 
     def delay(self, run: RunTasks, task: int, until: float) -> None:
         """Put a task back until a time (another process holds its lease)."""
@@ -242,19 +257,19 @@ class Schedule:
         if any(device.fits(needs) for device in allowed):
             return None
         size = sum(size for _, size in needs.weights)
-        most = max((device.budget_bytes for device in allowed), default=0)
+        most = max(device.budget_bytes for device in allowed)
         return f"its weights take {size:,} bytes and the largest device has {most:,}; use a smaller model or a larger device"
 
     def _order(self, now: float) -> list[RunTasks]:
+        """Runs in the order they are looked at: by priority, then by client, of each client its own order."""
         if len(self.runs) < 2:
             return self.runs
-        first = {run.client: run.sequence for run in sorted(self.runs, key=lambda run: -run.sequence)}
-        clients = sorted(first, key=lambda client: (round(self.used_seconds.get(client, 0.0), 1), first[client]))
-        rank = {client: at for at, client in enumerate(clients)}
-        return sorted(
-            self.runs,
-            key=lambda run: (-run.priority, rank[run.client], run.sequence, len(run.open) - AGING * (now - run.created)),
-        )
+        claims: dict[str, tuple[float, float, int]] = {}
+        for run in sorted(self.runs, key=lambda run: (-run.priority, run.sequence)):
+            used = round(self.used_seconds.get(run.client, 0.0), 1)
+            work_left = run.remaining_seconds - AGING * (now - run.created)
+            claims.setdefault(run.client, (used, work_left, run.sequence))
+        return sorted(self.runs, key=lambda run: (-run.priority, claims[run.client], run.sequence))
 
     @staticmethod
     def _from_host(run: RunTasks) -> int | None:

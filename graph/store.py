@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from graph.blob import Buffer, Damaged, hash_of, image_of, read_image, suffix_of
 from graph.database import Database
-from graph.folder import LOW_WATER, StoreUnavailable, map_file, private_folder, unavailable, write_all
+from graph.folder import LOW_WATER, Outage, StoreUnavailable, map_file, private_folder, unavailable, write_all
 from graph.owner import Owner, is_gone
 from graph.types import Packed
 
@@ -104,11 +104,13 @@ class Store:
     """Values by digest in a folder of limited size. Usable from several threads and processes at once."""
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
-        """Open or make `folder`. Sweeps what dead processes left. Raises StoreUnavailable if it cannot be used."""
-        self.folder = private_folder(folder)
-        self.limit_bytes = limit_bytes
+        """Open or make `folder`, and sweep what dead processes left. If it cannot be written it is read all the same, says
+        why it is `off`, and is tried again later."""
+        self.folder, self.limit_bytes = folder, limit_bytes
         self.damaged: list[Damage] = []
-        self._off: StoreUnavailable | None = None
+        self._outage = Outage()
+        self._database: Database | None = None
+        self._opening = threading.Lock()
         self._owner = f"{Owner.current()}.{os.urandom(4).hex()}"  # two stores of one process must not meet
         self._serial = itertools.count()
         self._seen: dict[bytes, _Seen] = {}
@@ -117,19 +119,32 @@ class Store:
         self._lock = threading.Lock()
         self._hashers = ThreadPoolExecutor(2, "store-digest")
         self._evicted = self._not_kept = 0
-        try:
+        with suppress(StoreUnavailable):
+            self._open()
+
+    def _open(self) -> None:
+        """Make the folders and open the index. After a failure also count again: it may have left files uncounted."""
+        with self._opening, self._turning_off():
+            private_folder(self.folder)
             for name in ("objects", "tmp", "quarantine"):
-                (folder / name).mkdir(mode=0o700, exist_ok=True)
-            # Without fsync: a commit never waits for the disk, and the index can be had from the files again.
-            self._index = Database(folder / "index.db", _SCHEMA, synchronous="OFF")
-            self._sweep()
-        except (OSError, sqlite3.Error) as error:
-            raise unavailable(folder, error) from error
+                (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+            if self._database is None:
+                # Without fsync: a commit never waits for the disk, and the index can be had from the files again.
+                self._database = Database(self.folder / "index.db", _SCHEMA, synchronous="OFF")
+            self._sweep(self._outage.error is not None)
+            self._outage.end()
 
     @property
     def off(self) -> StoreUnavailable | None:
-        """Why this store writes nothing more in this run; None while it does."""
-        return self._off
+        """Why this store writes nothing at present; None while it does."""
+        return self._outage.error
+
+    @property
+    def _index(self) -> Database:
+        """The index. Raises sqlite3.OperationalError as long as it could not be opened."""
+        if self._database is None:
+            raise sqlite3.OperationalError(f"{self.folder / 'index.db'} is not open")
+        return self._database
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -139,11 +154,12 @@ class Store:
         `digest` is what `digest_of` gave, if the caller has it; else it is computed while the file is written.
         `seconds` is what the value took to compute: eviction goes by it. A value that cannot fit (larger than the
         limit, or everything else in use) is counted in `stats` and not kept. Survives kill -9 once it returns. Raises
-        StoreUnavailable if the folder cannot be written, now and for the rest of the run; nothing half-written stays.
+        StoreUnavailable if the folder cannot be written, and for `RETRY_SECONDS` from then on; nothing half-written stays.
         """
-        if self._off is not None:
-            raise self._off
-        if digest is not None and self._path(digest, suffix_of(packed)).exists():
+        self._outage.check()
+        if self._outage.error is not None:
+            self._open()
+        if digest is not None and os.path.exists(self._path(digest, suffix_of(packed))):
             self._uses[digest] += 1
             return digest
         image = image_of(packed)
@@ -165,9 +181,10 @@ class Store:
     def _turning_off(self) -> Iterator[None]:
         try:
             yield
+        except StoreUnavailable as error:
+            raise self._outage.begin(error) from error.__cause__
         except (OSError, sqlite3.Error) as error:
-            self._off = unavailable(self.folder, error)
-            raise self._off from error
+            raise self._outage.begin(unavailable(self.folder, error)) from error
 
     def _reserve(self, size: int) -> Path | None:
         """A temporary path with room for `size` bytes set aside in the index, evicting first; None if it cannot fit."""
@@ -265,7 +282,11 @@ class Store:
 
     def has(self, digest: bytes) -> bool:
         """Whether a file of this digest is here (2 us); whether it is whole shows in `get`."""
-        return any(self._path(digest, suffix).exists() for suffix in SUFFIXES)
+        return any(os.path.exists(self._path(digest, suffix)) for suffix in SUFFIXES)
+
+    def file_of(self, digest: bytes) -> Path | None:
+        """The file of this digest, for another process to map; pin it first."""
+        return next((path for suffix in SUFFIXES if os.path.exists(path := self._path(digest, suffix))), None)
 
     def _check(self, digest: bytes, view: memoryview, status: os.stat_result) -> Packed:
         mark = (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -314,13 +335,13 @@ class Store:
             present = {digest for digest in digests if self.has(digest)}
             fresh = [digest for digest in present if not self._pins[digest]]
             try:
-                if fresh:
+                if fresh and self._database is not None:
                     with self._index.transaction() as connection:
                         present -= {digest for digest in fresh if not self.has(digest)}
                         rows = [(digest.hex(), self._owner) for digest in fresh if digest in present]
                         connection.executemany("INSERT OR IGNORE INTO pins VALUES (?, ?)", rows)
             except sqlite3.Error as error:  # then we evict nothing ourselves; another process might
-                self._off = unavailable(self.folder, error)
+                self._outage.begin(unavailable(self.folder, error))
             self._pins.update(present)
         return present
 
@@ -342,7 +363,7 @@ class Store:
             uses, self._uses = self._uses, Counter()
         now = time.time()
         rows = [(count, now, self._name(self._path(digest, suffix))) for digest, count in uses.items() for suffix in SUFFIXES]
-        if rows and self._off is None:
+        if rows and self.off is None:
             with suppress(sqlite3.Error), self._index.transaction() as connection:
                 connection.executemany("UPDATE blobs SET hits = hits + ?, used = ? WHERE file = ?", rows)
 
@@ -397,7 +418,8 @@ class Store:
         with suppress(sqlite3.Error), self._index.transaction() as connection:
             connection.execute("DELETE FROM pins WHERE owner = ?", (self._owner,))
         self._hashers.shutdown()
-        self._index.close()
+        if self._database is not None:
+            self._database.close()
 
     def _path(self, digest: bytes, suffix: str) -> Path:
         name = digest.hex()
@@ -409,13 +431,13 @@ class Store:
     def _objects(self) -> Iterator[Path]:
         return (path for suffix in SUFFIXES for path in (self.folder / "objects").glob(f"??/*{suffix}"))
 
-    def _sweep(self) -> None:
-        """Remove what dead processes left; count again if the index is new, if it was written before this boot (then a power
+    def _sweep(self, count: bool) -> None:
+        """Remove what dead processes left; count again if told to, if the index is new, if it was written before this boot (then a power
         cut may have spoiled it), or if a process died while naming a file."""
         boot = int(Owner.current().place[:7], 16)
         with self._index.transaction() as connection:
             (counted,) = connection.execute("PRAGMA user_version").fetchone()
-            if self._drop_dead(connection) or counted != boot:
+            if self._drop_dead(connection) or counted != boot or count:
                 self._count_again(connection)
                 connection.execute(f"PRAGMA user_version = {boot}")
             rows = {file for (file,) in connection.execute("SELECT file FROM blobs WHERE kind = 'tmp'")}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graph.database import BUSY_SECONDS, noting_damage, open_whole, patiently
-from graph.folder import LOW_WATER, StoreUnavailable, private_folder, unavailable
+from graph.folder import LOW_WATER, Outage, StoreUnavailable, private_folder, unavailable
 
 _AT_ONCE = 500  # keys per statement: 1.3 us per key when batched, 5 us one by one
 _CHECK_BYTES = 16
@@ -96,17 +96,39 @@ class Table:
     """
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
-        """Open or make `folder`/cache.db. Raises StoreUnavailable."""
-        self.folder, self.limit_bytes = private_folder(folder), limit_bytes
+        """Open or make `folder`/cache.db; what cannot be opened now is empty, says why in `off`, and is tried again later."""
+        self.folder, self.limit_bytes = folder, limit_bytes
         self.damaged = 0
-        self.off: StoreUnavailable | None = None
         self._path = folder / "cache.db"
-        self._read_lock, self._write_lock = threading.Lock(), threading.RLock()
-        try:
-            self._cache, self._reader = open_whole(self._path, self._open)
-            ((self._page_bytes,),) = self._reader.execute("PRAGMA page_size")
-        except (OSError, sqlite3.Error) as error:
-            raise unavailable(folder, error) from error
+        self._read_lock, self._write_lock = threading.RLock(), threading.RLock()
+        self._outage = Outage()
+        self._cache: Any = None  # Any: diskcache has no types
+        self._page_bytes = 0
+        with suppress(StoreUnavailable):
+            self._opened()
+
+    @property
+    def off(self) -> StoreUnavailable | None:
+        """Why nothing is written at present; None while it is."""
+        return self._outage.error
+
+    def _opened(self) -> sqlite3.Connection:
+        """The reading connection; opens the file if that has not succeeded yet. Raises StoreUnavailable."""
+        if self._cache is None:
+            with self._write_lock, self._read_lock:
+                if self._cache is None:
+                    self._outage.check()
+                    try:
+                        private_folder(self.folder)
+                        opened, self._reader = open_whole(self._path, self._open)
+                        ((self._page_bytes,),) = self._reader.execute("PRAGMA page_size")
+                    except StoreUnavailable as error:
+                        raise self._outage.begin(error) from error.__cause__
+                    except (OSError, sqlite3.Error) as error:
+                        raise self._outage.begin(unavailable(self.folder, error)) from error
+                    self._cache = opened
+                    self._outage.end()
+        return self._reader
 
     def _open(self) -> tuple[Any, sqlite3.Connection]:  # Any: diskcache has no types
         cache_class, disk_class = _classes()
@@ -128,13 +150,13 @@ class Table:
         """The whole rows among `keys` (500 at a time); never raises for what is on disk. No rows of a kind: no work."""
         found: dict[bytes, bytes] = {}
         bad: list[bytes] = []
-        with self._read_lock, suppress(sqlite3.Error), noting_damage(self._path):
-            if not keys or not self._has_any(prefix):
+        with suppress(sqlite3.Error, StoreUnavailable), self._reading() as reader:
+            if not keys or not _has_any(reader, prefix):
                 return found
             for start in range(0, len(keys), _AT_ONCE):
                 some = [prefix + key for key in keys[start : start + _AT_ONCE]]
                 query = f"SELECT key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({','.join('?' * len(some))})"
-                for key, mode, filename, value in self._reader.execute(query, some):
+                for key, mode, filename, value in reader.execute(query, some):
                     content = _checked(key, value) if mode == _RAW and filename is None else None
                     if content is None:
                         bad.append(key)
@@ -147,7 +169,8 @@ class Table:
     def write(self, rows: Iterable[tuple[bytes, bytes, bytes]]) -> None:
         """Keep rows (prefix, key, content), all or none, safe from kill -9 once this returns.
 
-        The least recently used go first if there is no room. Raises StoreUnavailable, and from then on every time.
+        The least recently used go first if there is no room. Raises StoreUnavailable, and from then on every time until
+        `RETRY_SECONDS` have passed.
         """
         now = time.time()
         lines = [(*_checked_row(prefix + key, content), now, now) for prefix, key, content in rows]
@@ -175,33 +198,37 @@ class Table:
     def keys(self, prefix: bytes) -> list[bytes]:
         """All keys of one kind."""
         query = "SELECT key FROM Cache WHERE raw = 1 AND key >= ? AND key < ?"
-        with self._read_lock, suppress(sqlite3.Error), noting_damage(self._path):
-            rows = self._reader.execute(query, (prefix, _after(prefix))).fetchall()
+        with suppress(sqlite3.Error, StoreUnavailable), self._reading() as reader:
+            rows = reader.execute(query, (prefix, _after(prefix))).fetchall()
             return [key[len(prefix) :] for (key,) in rows]
         return []
 
     def bytes_on_disk(self) -> int:
         """Size of the database, in whole pages; 0 if it cannot be read."""
-        with self._read_lock, suppress(sqlite3.Error), noting_damage(self._path):
-            return int(self._reader.execute("PRAGMA page_count").fetchone()[0]) * int(self._page_bytes)
+        with suppress(sqlite3.Error, StoreUnavailable), self._reading() as reader:
+            return int(reader.execute("PRAGMA page_count").fetchone()[0]) * int(self._page_bytes)
         return 0
 
     def close(self) -> None:
         """Close the reading connection and this thread's writing one; other threads' close when they end."""
         with self._write_lock, self._read_lock:
-            self._reader.close()
-            self._cache.close()
+            if self._cache is not None:
+                self._reader.close()
+                self._cache.close()
 
-    def _has_any(self, prefix: bytes) -> bool:
-        query = "SELECT 1 FROM Cache WHERE key >= ? AND key < ? LIMIT 1"
-        return self._reader.execute(query, (prefix, _after(prefix))).fetchone() is not None
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """The reading connection, one thread at a time. Raises StoreUnavailable or sqlite3.Error."""
+        reader = self._opened()
+        with self._read_lock, noting_damage(self._path):
+            yield reader
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         import diskcache
 
-        if self.off is not None:
-            raise self.off
+        self._outage.check()
+        self._opened()
         try:
             # Not retry=True: that spins for ever on a full or read-only disk. `_con`: 4 us a row against 30 for `set`.
             with self._write_lock, noting_damage(self._path), ExitStack() as stack:
@@ -210,8 +237,8 @@ class Table:
         except (sqlite3.Error, OSError, diskcache.Timeout) as error:
             # diskcache hides the reason: in a bare Timeout, or behind a rollback that SQLite has already done.
             hidden = str(error) == "" or "rollback" in str(error)
-            self.off = unavailable(self.folder, (hidden and error.__context__) or error)
-            raise self.off from error
+            raise self._outage.begin(unavailable(self.folder, (hidden and error.__context__) or error)) from error
+        self._outage.end()
 
     def _make_room(self, connection: sqlite3.Connection) -> None:
         """Delete the least recently used rows while the pages in use exceed the low-water mark; freed pages are used again.
@@ -232,6 +259,11 @@ class Table:
         self.damaged += len(damaged)
         with suppress(StoreUnavailable):
             self.remove(b"", damaged)
+
+
+def _has_any(reader: sqlite3.Connection, prefix: bytes) -> bool:
+    query = "SELECT 1 FROM Cache WHERE key >= ? AND key < ? LIMIT 1"
+    return reader.execute(query, (prefix, _after(prefix))).fetchone() is not None
 
 
 def _after(prefix: bytes) -> bytes:

@@ -1,12 +1,12 @@
-"""Questions about the shape of a graph: order, ancestors, generations, longest path, the nodes of a cycle.
+"""Questions about the shape of a graph: an order, the nodes of a cycle.
 
-Nodes are positions 0..n-1; a graph is a list of the successors of each. The answers come from networkx, imported only
-when one is asked for (it costs 0.15 s); only `order`, which every compilation needs, is written out.
+Nodes are positions 0..n-1; a graph is a list of the successors of each. Cycles are found by networkx, imported only
+when there is one (it costs 0.15 s); `order`, which every compilation needs, is written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 Successors = Sequence[Sequence[int]]
@@ -25,48 +25,6 @@ def order(successors: Successors) -> list[int]:
             if pending[target] == 0:
                 done.append(target)
     return done
-
-
-def ancestors(successors: Successors, nodes: Iterable[int]) -> set[int]:
-    """All nodes from which one of `nodes` is reached, without the nodes themselves unless one lies above another."""
-    networkx = _networkx()
-    graph = _digraph(successors)
-    return {node for start in nodes for node in networkx.ancestors(graph, start)}
-
-
-def descendants(successors: Successors, nodes: Iterable[int]) -> set[int]:
-    """All nodes that are reached from one of `nodes`, without the nodes themselves unless one lies below another."""
-    networkx = _networkx()
-    graph = _digraph(successors)
-    return {node for start in nodes for node in networkx.descendants(graph, start)}
-
-
-def generations(successors: Successors) -> list[list[int]]:
-    """The nodes by depth: each generation depends on earlier ones only. Raises ValueError for a cycle."""
-    networkx = _networkx()
-    try:
-        return [sorted(generation) for generation in networkx.topological_generations(_digraph(successors))]
-    except networkx.NetworkXUnfeasible:
-        raise ValueError("The graph has a cycle, so it has no generations. Break the cycle (see find_cycle).") from None
-
-
-def longest_path(successors: Successors, seconds: Sequence[float] | None = None) -> list[int]:
-    """The chain of nodes that takes longest, one after the other; each node counts 1 where no `seconds` are given.
-
-    Raises ValueError for a cycle.
-    """
-    networkx = _networkx()
-    cost = [1.0] * len(successors) if seconds is None else seconds
-    graph = _digraph(successors)
-    start = len(successors)  # an extra first node, so that a node's cost can lie on its incoming edges
-    graph.add_edges_from((start, node) for node in range(start))
-    for _, target, attributes in graph.edges(data=True):
-        attributes["cost"] = cost[target]
-    try:
-        path: list[int] = networkx.dag_longest_path(graph, weight="cost")
-    except networkx.NetworkXUnfeasible:
-        raise ValueError("The graph has a cycle, so it has no longest path. Break the cycle (see find_cycle).") from None
-    return [node for node in path if node != start]
 
 
 def find_cycle(successors: Successors) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import socket
 import sys
@@ -12,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from graph.context import Preview
-from graph.errors import Cancelled
-from graph.store import Store
-from graph.workers import Channel, Request, Result, ThreadWorker, failure_of, from_wire, to_wire
+from graph.errors import Cancelled, DeclarationError
+from graph.processes import Channel, Courier, Spool, shown
+from graph.workers import Request, ThreadWorker, failure_of, said_of
 
 #: Previews are made at the first step and then at most this often.
 PREVIEW_SECONDS = 0.2
@@ -38,85 +39,100 @@ class _Remote:
         image = None
         if preview is not None and self.watched() and now - self._preview_at >= PREVIEW_SECONDS:
             self._preview_at = now
-            image = preview()
-        self.channel.send("progress", step, total, image)
+            try:
+                image = preview()
+            except Exception as error:  # a picture nobody needs must not fail the work
+                self.note(f"no preview could be made: {said_of(error)}")
+        self.channel.send("progress", self.call, step, total, image)
 
     def note(self, message: str) -> None:
-        self.channel.send("note", message)
+        self.channel.send("note", self.call, shown(str(message)))
+
+
+class _Child:
+    """Serves calls one after another, and hears of cancels meanwhile."""
+
+    def __init__(self, channel: Channel, worker: ThreadWorker, functions: Any, courier: Courier) -> None:
+        self.channel, self.worker, self.functions, self.courier = channel, worker, functions, courier
+        self.cancelled: set[int] = set()
+        self.watched: set[int] = set()
+        self.calls: list[list[Any]] = []
+        self.arrived = threading.Condition()
+
+    def listen(self) -> None:
+        """Take frames in. Without a parent there is nothing to go on for: the device's memory is wanted by the next child."""
+        try:
+            while True:
+                message = self.channel.receive()
+                if message[0] == "cancel":
+                    self.cancelled.add(message[1])
+                elif message[0] == "watch":
+                    (self.watched.add if message[2] else self.watched.discard)(message[1])
+                else:
+                    with self.arrived:
+                        self.calls.append(message)
+                        self.arrived.notify()
+                    if message[0] == "quit":
+                        return
+        except BaseException:  # the end of the stream, or a frame that is not ours
+            os._exit(1)
+
+    def serve(self) -> None:
+        """Do what arrives until the parent says quit."""
+        while True:
+            with self.arrived:
+                while not self.calls:
+                    self.arrived.wait()
+                message = self.calls.pop(0)
+            if message[0] == "quit":
+                return
+            if message[0] == "trim":
+                self.worker.trim()
+            elif message[0] == "run":
+                self.call(*message[1:])
+
+    def call(self, number: int, node_type: list[str], inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]) -> None:
+        """Carry one call out and tell its end, whatever it is. `node_type`: its id, and the digest of its code as planned."""
+        type_id, code = node_type
+        node_id, element, home, output_folder = place
+        report = _Remote(self.channel, number, self.cancelled, self.watched)
+        try:
+            spec = self.functions.function(type_id).spec
+            if spec.code != code:  # this process started later, and read the node types itself
+                raise DeclarationError(
+                    f"the code of {type_id} changed after this run was planned; start again to use the changed code"
+                )
+            given = {name: self.courier.resolve(value) for name, value in inputs.items()}
+            request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
+            result = self.worker.run(request, report)
+            outputs = [self.courier.hand_over(value) for value in result.values]
+            resident = dict(self.worker.resident())
+            self.channel.send("done", number, outputs, result.seconds, result.loading, result.peak_bytes, resident)
+        except Cancelled:
+            self.channel.send("cancelled", number)
+        except BaseException as error:  # whatever a node raises fails its task alone; the models here are kept
+            self.channel.send("failed", number, *map(shown, failure_of(error)))
+        self.cancelled.discard(number)
+        self.watched.discard(number)
 
 
 def main(arguments: list[str]) -> None:
     """Serve calls until the parent says quit or is gone."""
-    fileno, device, threads, setup, home, *folders = arguments
+    fileno, device, threads, budget, setup, home, spool = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cancels us
+    os.environ.pop("PYTHONPATH", None)  # it was for us, not for what nodes start
     channel = Channel(socket.socket(fileno=int(fileno)))
     module, _, name = setup.partition(":")
     try:
-        functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), Path(home))
+        functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), int(budget), Path(home))
     except Exception as error:  # told to the parent, which names it in its own error
-        channel.send("failed", *failure_of(error))
+        channel.send("failed", *map(shown, failure_of(error)))
         return
-    stores = [Store(Path(folder), int(limit)) for limit, _, folder in (entry.partition(":") for entry in folders)]
     worker = ThreadWorker(device, functions, lambda: runtime)
-    cancelled: set[int] = set()
-    watched: set[int] = set()
-    calls: list[list[Any]] = []
-    arrived = threading.Condition()
-
-    def listen() -> None:
-        try:
-            while True:
-                message = channel.receive()
-                if message[0] == "cancel":
-                    cancelled.add(message[1])
-                    continue
-                if message[0] == "watch":
-                    (watched.add if message[2] else watched.discard)(message[1])
-                    continue
-                with arrived:
-                    calls.append(message)
-                    arrived.notify()
-        except (EOFError, OSError):
-            with arrived:
-                calls.append(["quit"])
-                arrived.notify()
-
-    threading.Thread(target=listen, daemon=True).start()
+    child = _Child(channel, worker, functions, Courier(Spool(Path(spool)), None))
+    threading.Thread(target=child.listen, daemon=True).start()
     channel.send("ready")
-    while True:
-        with arrived:
-            while not calls:
-                arrived.wait()
-            message = calls.pop(0)
-        if message[0] == "quit":
-            return
-        if message[0] == "trim":
-            worker.trim()
-        elif message[0] == "run":
-            _serve(channel, worker, functions, stores, message, (cancelled, watched))
-
-
-def _serve(
-    channel: Channel,
-    worker: ThreadWorker,
-    functions: Any,
-    stores: list[Store],
-    message: list[Any],
-    marked: tuple[set[int], set[int]],
-) -> None:
-    _, call, type_id, inputs, (node_id, element, home, output_folder), resolved = message
-    report = _Remote(channel, call, *marked)
-    try:
-        spec = functions.function(type_id).spec
-        given = {name: from_wire(value, stores) for name, value in inputs.items()}
-        request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
-        result: Result = worker.run(request, report)
-        outputs = [to_wire(value, stores) for value in result.values]
-        channel.send("done", outputs, result.seconds, result.loading, result.peak_bytes, dict(worker.resident()))
-    except Cancelled:
-        channel.send("cancelled")
-    except BaseException as error:  # whatever a node raises fails its task alone; the models here are kept
-        channel.send("failed", *failure_of(error))
+    child.serve()
 
 
 if __name__ == "__main__":

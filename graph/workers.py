@@ -1,36 +1,23 @@
-"""Workers: where a node's function is called. One contract, two kinds.
+"""Workers: where a node's function is called. The contract, and the kind that calls in the lane's own thread.
 
-`ThreadWorker` calls in the lane's own thread (tests, host nodes, a one-device command-line run). `ProcessWorker` has a
-child process of its own (`graph.worker`), reached by framed msgpack over a socket pair: no pickling, tensors cross as
-mapped files of the store, and the child is told only a node type id, value references and resolved recipes. It dies
-alone: the lane sees the end of the stream, the task fails with the reason, and the next task starts a new child.
+`ThreadWorker` serves tests, host nodes and a one-device command-line run; `graph.processes` has the kind with a child
+process of its own. Both pass the same contract tests.
 """
 
 from __future__ import annotations
 
-import os
-import socket
-import struct
-import subprocess
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
-
-import msgpack  # type: ignore[import-untyped]  # it ships no types
+from typing import Any, NamedTuple, Protocol
 
 from graph.blob import digest_of
 from graph.context import Context, Preview, Recipe
 from graph.errors import Cancelled, LatentgraphError
 from graph.expand import Functions, complete, outputs_in, widened
 from graph.spec import NodeSpec
-from graph.store import Store
 from graph.types import Packed, WireType, decode, encode
 
 
@@ -113,7 +100,7 @@ def _on(device: str) -> Context:
 class Value:
     """A wire value in a run: its digest, and the live object or its packed form, whichever exists. Made lazily."""
 
-    __slots__ = ("_object", "_packed", "digest", "lost")
+    __slots__ = ("__weakref__", "_object", "_packed", "digest", "lost")
 
     def __init__(self, digest: bytes, *, object: Any = None, packed: Packed | None = None) -> None:  # Any: any wire value
         self.digest = digest
@@ -141,10 +128,22 @@ class Value:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tensors (a mapped file counts like memory); a plain value counts 64."""
+        """Bytes it takes in memory: its tensors (a mapped file counts like memory) and its texts."""
         if self._object is not None:
-            return int(getattr(self._object, "nbytes", 64))
-        return 64 + sum(len(tensor.data) for tensor in self._packed.tensors.values()) if self._packed else 64
+            return _size(self._object)
+        if self._packed is None:
+            return 64
+        return _size(self._packed.fields) + sum(len(tensor.data) for tensor in self._packed.tensors.values())
+
+
+def _size(value: Any) -> int:  # Any: a wire value or its plain fields
+    if isinstance(value, (str, bytes)):
+        return 64 + len(value)
+    if isinstance(value, dict):
+        return 64 + sum(map(_size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return 64 + sum(map(_size, value))
+    return int(getattr(value, "nbytes", 64)) if hasattr(value, "write") else 64
 
 
 class Request(NamedTuple):
@@ -213,12 +212,15 @@ class WorkerContext(Context):
         self.element = request.element
         self.home = request.home
         self.output_folder = request.output_folder
-        self._resolved = request.resolved
+        # Seeds, ids and times of a run are in no key, so only what is never remembered may read them.
+        self._resolved = request.resolved if request.spec.effect else dict
         self._report = report
         self._runtime = runtime
 
     def progress(self, step: int, total: int, preview: Preview | None = None) -> None:
-        """See `Context.progress`."""
+        """See `Context.progress`. Raises TypeError unless both are whole numbers."""
+        if not isinstance(step, int) or not isinstance(total, int):
+            raise TypeError(f"ctx.progress takes whole numbers; {self.node_id} gave step {step!r} of {total!r}")
         self._report.progress(step, total, preview)
         self.check_cancelled()
 
@@ -279,9 +281,8 @@ class ThreadWorker:
         loading = runtime.loading_seconds() if spec.borrows else 0.0
         peak = runtime.peak_bytes() if spec.borrows else 0
         _refuse_changed(request, watched, None)
-        if not spec.outputs:
-            return Result((), seconds, loading, peak)
-        return Result(tuple([_value(output) for output in outputs_in(spec, made)]), max(seconds - loading, 0.0), loading, peak)
+        values = _values(request, outputs_in(spec, made)) if spec.outputs else ()
+        return Result(values, max(seconds - loading, 0.0), loading, peak)
 
     def _live(self, spec: NodeSpec, name: str, value: Any) -> Any:
         if isinstance(value, Value):
@@ -333,217 +334,23 @@ def _refuse_changed(request: Request, watched: Sequence[_Watched], cause: BaseEx
         ) from cause
 
 
-def _value(output: Any) -> Value:
-    return Value(digest_of(encode(output)), object=output)
-
-
-# ---- processes ----
-
-#: Values up to this many bytes cross inside a frame; larger ones, and all tensors, as files.
-INLINE_BYTES: Final = 65_536
-_HEADER: Final = struct.Struct(">I")
-_LARGEST_FRAME: Final = 64 * 2**20
-
-
-class Channel:
-    """Framed msgpack over a stream socket. Sending is locked, receiving belongs to one thread."""
-
-    def __init__(self, stream: socket.socket) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-
-    def send(self, *message: Any) -> None:
-        """Send one message. Raises OSError if the other end is gone."""
-        body = msgpack.packb(message, use_bin_type=True)
-        with self._lock:
-            self._stream.sendall(_HEADER.pack(len(body)) + body)
-
-    def receive(self) -> list[Any]:
-        """The next message. Raises EOFError at the end of the stream."""
-        (size,) = _HEADER.unpack(self._exactly(_HEADER.size))
-        if size > _LARGEST_FRAME:
-            raise EOFError(f"a frame of {size} bytes is not ours")
-        message: list[Any] = msgpack.unpackb(self._exactly(size), raw=False, strict_map_key=False)
-        return message
-
-    def _exactly(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = self._stream.recv(size - len(parts))
-            if not part:
-                raise EOFError
-            parts += part
-        return bytes(parts)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._stream.close()
-
-
-def to_wire(value: Any, stores: Sequence[Store]) -> list[Any]:
-    """A reference for a frame: inline if the value is small and plain, else a file in one of the stores."""
-    if isinstance(value, list):
-        return ["l", [to_wire(item, stores) for item in value]]
-    if isinstance(value, dict):  # a file literal
-        return ["j", value]
-    if not isinstance(value, Value):
-        packed = encode(value)
-        if not packed.tensors:
-            return ["p", packed.type, packed.fields]
-        value = Value(digest_of(packed), packed=packed)
-    for at, store in enumerate(stores):
-        if store.has(value.digest):
-            return ["f", value.digest, at]
-    packed = value.packed()
-    if not packed.tensors and len(repr(packed.fields)) < INLINE_BYTES:
-        return ["p", packed.type, packed.fields]
-    stores[-1].put(packed, value.digest)
-    return ["f", value.digest, len(stores) - 1]
-
-
-def from_wire(reference: list[Any], stores: Sequence[Store]) -> Any:
-    """What is behind a reference: a `Value`, a list, or a file literal. Raises WorkerLost if a value's file is gone."""
-    kind = reference[0]
-    if kind == "l":
-        return [from_wire(item, stores) for item in reference[1]]
-    if kind == "j":
-        return reference[1]
-    if kind == "p":
-        packed = Packed(reference[1], reference[2], {})
-        return Value(digest_of(packed), packed=packed)
-    found = stores[reference[2]].get(reference[1])
-    if found is None:
-        raise WorkerLost("a value handed to a worker is gone from the store; run again")
-    return Value(reference[1], packed=found)
-
-
-@dataclass
-class ProcessWorker:
-    """A device in a child process. Started on the first call (or by `start`), started anew after a death."""
-
-    device: str
-    threads: int
-    #: "module:function" of what makes the child's functions and runtime: `(device, threads, home) -> (Functions, Runtime)`.
-    setup: str
-    home: Path
-    #: The shared store and, last, the run's spool for values that the store does not keep.
-    stores: Sequence[Store]
-    _process: subprocess.Popen[bytes] | None = None
-    _channel: Channel | None = None
-    _resident: dict[str, int] = field(default_factory=dict)
-    _calls: int = 0
-
-    def start(self) -> None:
-        """Start the child now and wait until it has set itself up."""
-        if self._process is not None:
-            return
-        ours, theirs = socket.socketpair()
-        folders = [f"{store.limit_bytes}:{store.folder}" for store in self.stores]
-        command = [
-            sys.executable,
-            "-m",
-            "graph.worker",
-            str(theirs.fileno()),
-            self.device,
-            str(self.threads),
-            self.setup,
-            str(self.home),
-            *folders,
-        ]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        with theirs:
-            self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=environment, stdin=subprocess.DEVNULL)
-        self._channel = Channel(ours)
-        try:
-            kind, *rest = self._channel.receive()
-        except (EOFError, OSError) as error:
-            raise self._lost("while it started") from error
-        if kind == "failed":
-            raise self._lost(f"while it started: {rest[0]}: {rest[1]}") from RemoteFailure(*rest)
-
-    def run(self, request: Request, report: Report) -> Result:
-        """See `Worker`."""
-        self.start()
-        assert self._channel is not None
-        self._calls += 1
-        inputs = {name: to_wire(value, self.stores) for name, value in request.inputs.items()}
-        place = [request.node_id, request.element, str(request.home), str(request.output_folder)]
-        try:
-            if report.watched():  # before the call, so that the first step has its picture
-                self._channel.send("watch", self._calls, True)
-            self._channel.send(
-                "run", self._calls, request.spec.id, inputs, place, dict(request.resolved()) if request.spec.effect else {}
-            )
-            return self._listen(request, report)
-        except (EOFError, OSError) as error:
-            raise self._lost(f"while it ran {request.node_id}") from error
-
-    def _listen(self, request: Request, report: Report) -> Result:
-        channel = self._channel
-        assert channel is not None
-        watching = threading.Event()
-        watcher = threading.Thread(target=_forward, args=(report, channel, self._calls, watching), daemon=True)
-        watcher.start()
-        try:
-            while True:
-                kind, *rest = channel.receive()
-                if kind == "progress":
-                    report.progress(rest[0], rest[1], partial(bytes, rest[2]) if rest[2] is not None else None)
-                elif kind == "note":
-                    report.note(rest[0])
-                elif kind == "done":
-                    outputs, seconds, loading, peak, self._resident = rest
-                    return Result(tuple(from_wire(reference, self.stores) for reference in outputs), seconds, loading, peak)
-                elif kind == "cancelled":
-                    raise Cancelled
-                elif kind == "failed":
-                    raise RemoteFailure(*rest)
-        finally:
-            watching.set()
-
-    def _lost(self, when: str) -> WorkerLost:
-        process, self._process = self._process, None
-        if self._channel is not None:
-            self._channel.close()
-        self._channel, self._resident = None, {}
-        code = None
-        if process is not None:
-            with suppress(subprocess.TimeoutExpired):
-                code = process.wait(timeout=1)
-            process.kill()
-        how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        return WorkerLost(
-            f"the worker of {self.device} died {when} ({how}); other devices go on, and the next task starts it anew"
+def _values(request: Request, outputs: Sequence[Any]) -> tuple[Value, ...]:
+    """The outputs as values. Raises TypeError if they are not what the node declares."""
+    declared = request.spec.outputs
+    if len(outputs) != len(declared):
+        raise TypeError(
+            f"{request.node_id} ({request.spec.id}) gave {len(outputs)} outputs and declares {len(declared)}; return one value for each"
         )
-
-    def resident(self) -> Mapping[str, int]:
-        """See `Worker`."""
-        return self._resident
-
-    def trim(self) -> None:
-        """See `Worker`."""
-        if self._channel is not None:
-            with suppress(OSError):
-                self._channel.send("trim")
-
-    def close(self) -> None:
-        """See `Worker`."""
-        if self._channel is not None:
-            with suppress(OSError):
-                self._channel.send("quit")
-            self._channel.close()
-        if self._process is not None:
-            try:
-                self._process.wait(timeout=2)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        self._process = self._channel = None
-
-    def kill(self) -> None:
-        """See `Worker`."""
-        if self._process is not None:
-            self._process.kill()
+    values: list[Value] = []
+    for output, port in zip(outputs, declared, strict=True):
+        found = float(output) if port.type.name == "float" and type(output) is int else output
+        packed = encode(found)
+        if packed.type != port.type.name and not port.type.is_generic:
+            raise TypeError(
+                f"{request.node_id} ({request.spec.id}) gave a {packed.type} as {port.name}, which is declared {port.type}; return that"
+            )
+        values.append(Value(digest_of(packed), object=found))
+    return tuple(values)
 
 
 class RemoteFailure(LatentgraphError):
@@ -553,19 +360,6 @@ class RemoteFailure(LatentgraphError):
         super().__init__(message)
         self.type_name = type_name
         self.trace = trace
-
-
-def _forward(report: Report, channel: Channel, call: int, stop: threading.Event) -> None:
-    """While a call goes on, tell the child who looks at it and that it is not wanted any more."""
-    watched = report.watched()
-    with suppress(OSError):
-        while not stop.wait(0.02):
-            if report.cancelled():
-                channel.send("cancel", call)
-                return
-            if report.watched() != watched:
-                watched = not watched
-                channel.send("watch", call, watched)
 
 
 def failure_of(error: BaseException) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any, Final
 
 from graph.context import Context
@@ -11,7 +12,7 @@ from graph.node import node
 from graph.publish import publish, unique_name
 from graph.spec import Doc, File
 from graph.types import plain_fields
-from nodes.image import find_file
+from nodes.files import find_file
 from nodes.sampling.options import LONGEST_CURVE, Curve
 
 FORMAT: Final = "latentgraph/curve-1"
@@ -22,7 +23,7 @@ LARGEST_BYTES: Final = 2**20
 def save_curve(ctx: Context, curve: Curve, name: Annotated[str, Doc("How the file's name begins")] = "curve") -> str:
     """Write a curve as JSON, with what it was measured on, and give its file name."""
     chosen = unique_name(name)
-    content = json.dumps({"format": FORMAT, **plain_fields(curve)}, indent=2).encode()
+    content = json.dumps({"format": FORMAT, **plain_fields(curve)}, indent=2, allow_nan=False).encode()
     publish(ctx.output_folder, chosen, ".curve", content, {"id": chosen, "file": f"{chosen}.curve", "kind": "curve"})
     return f"{chosen}.curve"
 
@@ -34,15 +35,15 @@ def load_curve(ctx: Context, file: Annotated[str, File(("curve",)), Doc("A file 
         path, name = find_file(ctx.home, file)
     except ValueError as error:
         raise Refused(str(error), port="file", code="missing_file") from error
-    data = path.read_bytes()[: LARGEST_BYTES + 1]
     try:
-        return read_curve(data)
-    except (ValueError, TypeError, KeyError) as error:
+        with path.open("rb") as opened:
+            return read_curve(opened.read(LARGEST_BYTES + 1))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Refused(f"{name} is no curve: {error}. Measure one with calibrate_curve", port="file", code="bad_curve") from error
 
 
 def read_curve(data: bytes) -> Curve:
-    """The curve that `save_curve` wrote. Raises ValueError, TypeError or KeyError for anything else."""
+    """The curve that `save_curve` wrote. Raises ValueError, TypeError, KeyError or RecursionError for anything else."""
     if len(data) > LARGEST_BYTES:
         raise ValueError(f"it has more than {LARGEST_BYTES} bytes")
     written: dict[str, Any] = json.loads(data)
@@ -52,7 +53,8 @@ def read_curve(data: bytes) -> Curve:
     fields = {name: written[name] for name in plain_fields(empty)}
     for name, example in plain_fields(empty).items():
         kind = (int, float) if isinstance(example, float) else type(example)
-        if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
+        found = fields[name]
+        if not isinstance(found, kind) or isinstance(found, bool) or (isinstance(found, float) and not math.isfinite(found)):
             raise ValueError(f"its {name} is {fields[name]!r}")
     ratios = fields["ratios"]
     if not 1 <= len(ratios) <= LONGEST_CURVE or not all(type(one) in (int, float) and 0 < one < 1e6 for one in ratios):

@@ -10,6 +10,7 @@ from graph.errors import Refused
 from graph.node import node
 from graph.spec import Doc, Range
 from nodes.families import family
+from nodes.image import NO_NUMBERS
 from nodes.recipes import Vae
 from nodes.tensors import WireTensor
 from nodes.values import Image, Latents
@@ -41,7 +42,10 @@ def decode(
     tile: Annotated[int, Range(8, 1024), Doc("Latents a side; a larger picture is decoded in tiles of this")] = 64,
     overlap: Annotated[int, Range(0, 512), Doc("Latents that neighbouring tiles share")] = 16,
 ) -> Image:
-    """Latents as a picture. Above `tile` in tiles, which is close to but not the same as decoding it whole."""
+    """Latents as a picture. Above `tile` in tiles, which is close to but not the same as decoding it whole.
+
+    Raises ValueError if the model gives values that are no numbers.
+    """
     import torch
 
     from nodes.tiling import decode_in_tiles, needs_tiles
@@ -58,7 +62,10 @@ def decode(
 
         tiled = needs_tiles(scaled.shape[2], scaled.shape[3], tile)
         pixels = decode_in_tiles(scaled, decoded, tile, overlap, ctx.progress) if tiled else decoded(scaled)
-        return Image(WireTensor.of(adapter.to_pixels(pixels)))
+        picture = adapter.to_pixels(pixels)
+        if bool(picture.isnan().any()):
+            raise ValueError(NO_NUMBERS)
+        return Image(WireTensor.of(picture))
 
 
 def _samples(latents: Latents) -> torch.Tensor:

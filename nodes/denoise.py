@@ -58,6 +58,7 @@ def _resolve(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.nod
     if denoiser is None:
         return {}
     _check_parts(denoiser, inputs)
+    _check_batches(inputs)
     advised = {"steps": denoiser.steps, "guidance": denoiser.guidance}
     filled: dict[str, Any] = {name: value for name, value in advised.items() if _is_empty(inputs, name)}
     if inputs.get("step_cache") is not None:
@@ -70,7 +71,29 @@ def _resolve(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.nod
     if latents is not None:
         check_size(latents.width, latents.height, denoiser.family, denoiser.max_side, "latents")
         filled |= _strength(latents, inputs, denoiser)
+        _check_steps(latents, inputs | filled, denoiser)
     return filled
+
+
+def _check_steps(latents: Latents, inputs: dict[str, Any], denoiser: Denoiser) -> None:  # Any: as _resolve
+    """Raise `Refused` if `strength` leaves nothing to do; either may not be known yet."""
+    steps, strength = inputs.get("steps"), inputs.get("strength")
+    if latents.is_empty or type(steps) is not int or not isinstance(strength, (int, float)):
+        return
+    if family(denoiser.family).left_out(steps, strength) >= steps:
+        text = f"strength {strength} of {steps} steps leaves no step to run; raise strength or steps"
+        raise Refused(text, port="strength", code="no_steps")
+
+
+def _check_batches(inputs: dict[str, Any]) -> None:  # Any: as _resolve
+    """Raise `Refused` for several texts or pictures in one value: a run draws one picture."""
+    counts = {port: len(inputs[port].texts) for port in ("positive", "negative") if isinstance(inputs.get(port), TextEmbedding)}
+    latents = inputs.get("latents")
+    if isinstance(latents, Latents):
+        counts["latents"] = max((tensor.shape[0] for tensor in latents.tensors().values() if tensor is not None), default=1)
+    for port, count in counts.items():
+        if count != 1:
+            raise Refused(f"{port} holds {count}, but denoise draws one picture; give it one", port=port, code="batch")
 
 
 def _is_empty(inputs: dict[str, Any], port: str) -> bool:  # Any: as _resolve
@@ -112,8 +135,7 @@ def denoise(
 ) -> Sampled:
     """Make latents out of noise along the model's schedule.
 
-    Equals the model's reference pipeline bit for bit while no step cache is linked. Raises ValueError if `strength`
-    leaves no step.
+    Equals the model's reference pipeline bit for bit while no step cache is linked.
     """
     options = {"steps": steps, "guidance": guidance, "strength": strength, "step_cache": step_cache}
     known = {"denoiser": denoiser, "scheduler": scheduler, "positive": positive, "latents": latents, "negative": negative}

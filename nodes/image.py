@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Final
 
 from graph.context import Context
 from graph.node import node
 from graph.spec import Doc, File, Range, Text
+from nodes.files import find_file
 from nodes.tensors import WireTensor
 from nodes.values import Image
 
@@ -19,13 +17,16 @@ if TYPE_CHECKING:
 
 #: Pixels a side, read from the header before any pixel is decoded (spec H5).
 LARGEST_SIDE: Final = 4096
+#: Pixels a side of what `image_grid` makes.
+LARGEST_GRID_SIDE: Final = 4 * LARGEST_SIDE
 LARGEST_FILE_BYTES: Final = 32 * 2**20
+NO_NUMBERS: Final = "the picture holds values that are no numbers; the model overflowed, so compute it with dtype float32"
 _FORMATS: Final = ("PNG", "JPEG", "WEBP", "BMP")
 
 
 @node(title="Load image", version=1, category="image", output="image")
 def load_image(ctx: Context, file: Annotated[str, File(("image",)), Doc("A picture, by its content")]) -> Image:
-    """Open an uploaded picture: turned as its camera says, transparency on black left out.
+    """Open an uploaded picture: turned as its camera says, in 8 bits, without its transparency (the colours below stay).
 
     Raises ValueError if it is missing, no picture, above 32 MiB, or larger than 4096 pixels a side.
     """
@@ -35,22 +36,6 @@ def load_image(ctx: Context, file: Annotated[str, File(("image",)), Doc("A pictu
     return from_picture(open_picture(path.read_bytes(), name))
 
 
-def find_file(home: Path, file: object) -> tuple[Path, str]:
-    """The path and shown name of a file literal, `{"file": name, "sha256": hex}` or the bare hex, in `home`/files.
-
-    Files lie there under their SHA-256. Raises ValueError if there is none.
-    """
-    named: Mapping[str, Any] = cast("Mapping[str, Any]", file) if isinstance(file, Mapping) else {"sha256": file}
-    digest = str(named.get("sha256", ""))
-    name = str(named.get("file", "")) or f"{digest[:12]}..."
-    if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise ValueError(f'"{digest[:80]}" is no SHA-256 (64 small hex digits); upload the file and use the answer\'s sha256')
-    path = home / "files" / digest
-    if path.is_file():
-        return path, name
-    raise ValueError(f"the file {name} (sha256 {digest[:12]}...) is not here; upload it again")
-
-
 def open_picture(data: bytes, name: str) -> Picture:
     """Decode a picture to RGB. Raises ValueError for other data, or a side above 4096 pixels by its header alone."""
     from PIL import Image as Pillow
@@ -58,16 +43,25 @@ def open_picture(data: bytes, name: str) -> Picture:
 
     try:
         opened = Pillow.open(io.BytesIO(data), formats=_FORMATS)
-    except (UnidentifiedImageError, Pillow.DecompressionBombError, OSError) as error:
+    except (UnidentifiedImageError, Pillow.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{name} is no picture that can be read ({', '.join(_FORMATS)}): {error}") from error
     if max(opened.size) > LARGEST_SIDE:
         shown = f"{opened.width}x{opened.height}"
         raise ValueError(f"{name} is {shown} pixels; a side may have {LARGEST_SIDE}. Make it smaller first")
     try:
         turned = ImageOps.exif_transpose(opened)
-        return turned.convert("RGB")
+        return (_eight_bits(turned) if turned.mode.startswith("I") else turned).convert("RGB")
     except (OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{name} is damaged: {error}. Save or upload it again") from error
+
+
+def _eight_bits(picture: Picture) -> Picture:
+    """A grey picture of 16 bits scaled to 8, which Pillow would cut off at 255."""
+    import numpy as np
+    from PIL import Image as Pillow
+
+    levels = np.asarray(picture).astype(np.float64).clip(0, 65535)
+    return Pillow.fromarray((levels / 257).round().astype(np.uint8), "L")
 
 
 def from_picture(picture: Picture) -> Image:
@@ -79,11 +73,17 @@ def from_picture(picture: Picture) -> Image:
 
 
 def to_pictures(image: Image) -> list[Picture]:
-    """A value's pictures, rounded to 8 bits as the library does it."""
+    """A value's pictures, rounded to 8 bits as the library does it; what is outside of 0..1 is taken as 0 or 1.
+
+    Raises ValueError if a pixel is no number.
+    """
     import numpy as np
     from PIL import Image as Pillow
 
-    pixels = (image.pixels.numpy().transpose(0, 2, 3, 1) * 255).round().astype(np.uint8)
+    values = image.pixels.numpy()
+    if np.isnan(values).any():
+        raise ValueError(NO_NUMBERS)
+    pixels = (values.transpose(0, 2, 3, 1).clip(0, 1) * 255).round().astype(np.uint8)
     return [Pillow.fromarray(np.ascontiguousarray(one), "RGB") for one in pixels]
 
 
@@ -103,15 +103,22 @@ def resize_image(
     image: Image,
     width: Annotated[int | None, Range(16, 4096), Doc("Pixels across; from the picture if not set")] = None,
     height: Annotated[int | None, Range(16, 4096), Doc("Pixels down; from the picture if not set")] = None,
-    longest: Annotated[int, Range(16, 4096), Doc("What the longest side is reduced to")] = 2048,
+    longest: Annotated[int, Range(16, 4096), Doc("What the longest side is reduced to, if neither is set")] = 2048,
 ) -> Image:
-    """Bring a picture to a size that models take: sides to the nearest multiple of 16. Set one side to keep the shape."""
+    """Bring a picture to a size that models take: sides to the nearest multiple of 16. Set one side to keep the shape.
+
+    Raises ValueError if the other side would then have more than 4096 pixels.
+    """
     asked_width, asked_height = image.width if width is None else width, image.height if height is None else height
     if width is None and height is not None:
         asked_width = round(image.width * height / image.height)
     elif height is None and width is not None:
         asked_height = round(image.height * width / image.width)
-    size = snapped(asked_width, asked_height, longest)
+    free = width is None and height is None
+    size = snapped(asked_width, asked_height, longest if free else max(asked_width, asked_height))
+    if max(size) > LARGEST_SIDE:
+        shown = f"{size[0]}x{size[1]}"
+        raise ValueError(f"the picture would be {shown} pixels; a side may have {LARGEST_SIDE}. Set both sides, or smaller ones")
     if size == (image.width, image.height):
         return image
     from PIL import Image as Pillow
@@ -139,9 +146,11 @@ def image_grid(
     width, height = max(p.width for p in pictures), max(p.height for p in pictures)
     left, top = (_label_width(beside) if beside else 0), (24 if above else 0)
     rows = -(-len(pictures) // columns)
-    sheet = Pillow.new("RGB", (left + min(columns, len(pictures)) * (width + 4) - 4, top + rows * (height + 4) - 4), "white")
-    if max(sheet.size) > 4 * LARGEST_SIDE:
-        raise ValueError(f"the grid would be {sheet.width}x{sheet.height} pixels; make the pictures smaller or fewer")
+    across, down = left + min(columns, len(pictures)) * (width + 4) - 4, top + rows * (height + 4) - 4
+    if max(across, down) > LARGEST_GRID_SIDE:
+        takes = f"a side may have {LARGEST_GRID_SIDE}"
+        raise ValueError(f"the grid would be {across}x{down} pixels; {takes}. Make the pictures smaller or fewer")
+    sheet = Pillow.new("RGB", (across, down), "white")
     for index, picture in enumerate(pictures):
         row, column = divmod(index, columns)
         sheet.paste(picture, (left + column * (width + 4), top + row * (height + 4)))

@@ -27,6 +27,9 @@ TOKENIZER_FILES: Final = (
     "added_tokens.json",
     "chat_template.jinja",
 )
+#: What `denoise` takes at most.
+MOST_GUIDANCE: Final = 20
+_VOCABULARIES: Final = (("tokenizer.json",), ("vocab.json", "merges.txt"))
 _BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -71,7 +74,7 @@ def _configs(adapter: Family, folder: Path) -> dict[str, dict[str, Any]]:  # Any
     configs: dict[str, dict[str, Any]] = {}
     for role, component in adapter.components.items():
         if role == "tokenizer":
-            read_config(folder / component.subfolder / "tokenizer_config.json")
+            _check_tokenizer(folder / component.subfolder)
             continue
         name = "scheduler_config.json" if role == "scheduler" else "config.json"
         configs[role] = config = read_config(folder / component.subfolder / name)
@@ -81,6 +84,14 @@ def _configs(adapter: Family, folder: Path) -> dict[str, dict[str, Any]]:  # Any
             text = f'{component.subfolder}/{name} describes a "{found}", but {adapter.name} takes {wanted}'
             raise Refused(f"{text}; use parts of one model", port="model", code="family_mismatch")
     return configs
+
+
+def _check_tokenizer(folder: Path) -> None:
+    """Raise `Refused` unless there is a configuration and a vocabulary, in one file or in two."""
+    read_config(folder / "tokenizer_config.json")
+    if not any(all((folder / name).is_file() for name in names) for names in _VOCABULARIES):
+        text = f"{folder.name} holds neither tokenizer.json nor vocab.json with merges.txt"
+        raise Refused(f"{text}; the model folder is incomplete, copy it again", code="missing_file")
 
 
 def _part(
@@ -104,16 +115,25 @@ def _dtype(weights: Weights, asked: str) -> Dtype:
 
 
 def _advised(adapter: Family, name: str, folder: Path) -> Defaults:
-    """What the model's makers advise: its own `latentgraph.json` ({"steps", "guidance"}) before the family's."""
+    """What the model's makers advise: its own `latentgraph.json` ({"steps", "guidance"}) before the family's.
+
+    Raises `Refused` for a file that is no JSON object, or that advises what `denoise` would not take.
+    """
     general = adapter.defaults(name)
     if name == MINI:
         from nodes.mini.defaults import GUIDANCE, STEPS
 
         return Defaults(STEPS, GUIDANCE, general.strength)
-    try:
-        own = json.loads((folder / "latentgraph.json").read_text(encoding="utf-8"))
-        return Defaults(int(own.get("steps", general.steps)), float(own.get("guidance", general.guidance)), general.strength)
-    except FileNotFoundError:
-        return general
-    except (ValueError, TypeError, AttributeError) as error:
-        raise Refused(f"{folder.name}/latentgraph.json cannot be read ({error}); correct it or remove it") from error
+    path = folder / "latentgraph.json"
+    own = read_config(path) if path.is_file() else {}
+    steps, guidance = own.get("steps", general.steps), own.get("guidance", general.guidance)
+    if type(steps) is not int or not 1 <= steps <= adapter.bounds.steps:
+        raise _bad_advice(folder, "steps", steps, f"a whole number from 1 to {adapter.bounds.steps}")
+    if type(guidance) not in (int, float) or not 0 <= guidance <= MOST_GUIDANCE:
+        raise _bad_advice(folder, "guidance", guidance, f"a number from 0 to {MOST_GUIDANCE}")
+    return Defaults(steps, float(guidance), general.strength)
+
+
+def _bad_advice(folder: Path, name: str, found: object, takes: str) -> Refused:
+    text = f"{folder.name}/latentgraph.json says {name} {json.dumps(found)[:40]}; it takes {takes}"
+    return Refused(f"{text}. Correct it or remove the file", port="model", code="out_of_range")

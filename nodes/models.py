@@ -1,6 +1,7 @@
 """Which model folders there are, by name. Workflows hold names only; a name never leaves the folders searched.
 
-Searched are the `models` folder of the data folder and the folders in the environment variable LATENTGRAPH_MODELS.
+An entry of such a folder may be a link to anywhere: its owner put it there. Links further down must stay inside. Searched
+are the `models` folder of the data folder and the folders in the environment variable LATENTGRAPH_MODELS.
 """
 
 from __future__ import annotations
@@ -56,17 +57,21 @@ def find_model(name: str, home: Path) -> Path:
         return mini_folder()
     for root in model_roots(home):
         folder = root / name
-        if (folder / "model_index.json").is_file() and _inside(folder, root):
+        if _is_model(folder, root):
             return folder
     known = nearest(name, [model.name for model in list_models(home)])
     raise Refused(f'there is no model "{name}".{known}', port="model", code="unknown_model")
 
 
 def _indexes(root: Path) -> Iterator[Path]:
-    yield from root.glob("*/model_index.json")
-    yield from root.glob("*/*/model_index.json")
+    for path in (*root.glob("*/model_index.json"), *root.glob("*/*/model_index.json")):
+        if _is_model(path.parent, root):
+            yield path
 
 
-def _inside(folder: Path, root: Path) -> bool:
-    """A link to somewhere else is the owner's own choice only if it is the root itself."""
-    return folder.resolve().is_relative_to(root.resolve())
+def _is_model(folder: Path, root: Path) -> bool:
+    """Whether a pipeline lies there, inside the root or inside what an entry of the root links to."""
+    if not (folder / "model_index.json").is_file():
+        return False
+    entry = root / folder.relative_to(root).parts[0]
+    return any(folder.resolve().is_relative_to(place.resolve()) for place in (root, entry))

@@ -9,6 +9,7 @@ from graph.context import Context
 from graph.errors import Refused
 from graph.node import node
 from graph.spec import MAX_SEED, Doc, Range, Seed, Text
+from nodes.written import real_number, whole_number
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -109,11 +110,11 @@ def numbers(ctx: Context, written: Annotated[str, Text(), Doc("Numbers between c
     found = []
     for word in written.replace(",", " ").split():
         try:
-            found.append(float(word))
+            found.append(real_number(word))
         except ValueError:
             raise Refused(f'"{word}" is no number; write numbers between commas, as 1, 2.5, 4', port="written") from None
     if not all(arithmetic.isfinite(one) for one in found):
-        raise Refused("the list holds a number that is not finite; leave out nan and inf", port="written")
+        raise Refused("the list holds a number that is too large; write smaller ones", port="written")
     return _bounded(found, "written")
 
 
@@ -123,7 +124,7 @@ def integers(ctx: Context, written: Annotated[str, Text(), Doc("Whole numbers be
     found = []
     for word in written.replace(",", " ").split():
         try:
-            found.append(int(word))
+            found.append(whole_number(word))
         except ValueError:
             raise Refused(f'"{word}" is no whole number; write some between commas, as 1, 20, 300', port="written") from None
     if any(abs(one) > MAX_SEED for one in found):

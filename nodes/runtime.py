@@ -9,14 +9,14 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from graph.catalogue import load_catalogue
 from graph.context import Context, Recipe
-from graph.environment import host_memory_bytes
+from graph.environment import cpu_class, host_memory_bytes
 from graph.registry import Registry
 from graph.spec import NodeSpec
 from nodes.pool import Pool
@@ -98,8 +98,32 @@ class DeviceRuntime:
         self.pool.trim()
 
 
+def device_class(devices: Sequence[str]) -> str:
+    """What decides the last bits of a result on these devices: "cpu:<isa>:<threads>", "cuda:sm_90", "mps".
+
+    Raises ValueError if they are of several classes: no result may cross from one to another, so a run has one.
+    """
+    if all(device == "cpu" or device.startswith("cpu:") for device in devices):
+        return cpu_class(len(devices))
+    classes = {_accelerator_class(device) for device in devices}
+    if len(classes) > 1:
+        raise ValueError(
+            f"{', '.join(devices)} are devices of several classes ({', '.join(sorted(classes))}); name devices of one"
+        )
+    return classes.pop()
+
+
+def _accelerator_class(device: str) -> str:
+    if not device.startswith("cuda"):
+        return device.partition(":")[0]
+    import torch  # only a machine with such a device comes here
+
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"cuda:sm_{major}{minor}"
+
+
 def memory_budget(device: str, sharers: int) -> int:
-    """Bytes of weights that a device may hold when `sharers` devices share its memory."""
+    """Bytes of weights that a device may hold: four fifths of its memory, of the host's share if it is a CPU."""
     if not device.startswith("cuda"):
         return host_memory_bytes() * 4 // 5 // sharers
     import torch
@@ -159,17 +183,17 @@ def _status(name: str) -> int:
     return 0
 
 
-def worker(device: str, threads: int, home: Path) -> tuple[Registry, DeviceRuntime]:
+def worker(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, DeviceRuntime]:
     """What a worker process of `graph.worker` sets itself up with."""
-    return _worker(device, threads, home, packs=True)
+    return _worker(device, threads, budget_bytes, home, packs=True)
 
 
-def worker_without_packs(device: str, threads: int, home: Path) -> tuple[Registry, DeviceRuntime]:
+def worker_without_packs(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, DeviceRuntime]:
     """The same for a run with `--no-packs`."""
-    return _worker(device, threads, home, packs=False)
+    return _worker(device, threads, budget_bytes, home, packs=False)
 
 
-def _worker(device: str, threads: int, home: Path, *, packs: bool) -> tuple[Registry, DeviceRuntime]:
+def _worker(device: str, threads: int, budget_bytes: int, home: Path, *, packs: bool) -> tuple[Registry, DeviceRuntime]:
     from nodes.builtin import MODULES
 
-    return load_catalogue(home, MODULES, packs=packs).registry(), DeviceRuntime(device, threads)
+    return load_catalogue(home, MODULES, packs=packs).registry(), DeviceRuntime(device, threads, budget_bytes)

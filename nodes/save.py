@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -15,7 +16,7 @@ from graph.context import Context
 from graph.node import node
 from graph.publish import publish, unique_name
 from graph.spec import Doc
-from nodes.image import to_pictures
+from nodes.image import LARGEST_GRID_SIDE, to_pictures
 from nodes.values import Image
 
 if TYPE_CHECKING:
@@ -33,14 +34,19 @@ def save_image(
     image: Image,
     name: Annotated[str, Doc("How the file's name begins")] = "image",
 ) -> str:
-    """Write a PNG that carries its workflow and settings, and give its file name. Never replaces a file."""
-    settings = settings_of(ctx.resolved, ctx.node_id) | {"width": image.width, "height": image.height}
+    """Write a PNG that carries its workflow and settings, and give its file name. Never replaces a file.
+
+    Of several pictures in one value each becomes a file; the first one's name is given, the others are noted.
+    """
+    settings = settings_of(ctx.resolved) | {"width": image.width, "height": image.height}
     names = []
     for picture in to_pictures(image):
         chosen = unique_name(name)
         record = {"id": chosen, "file": f"{chosen}.png", "kind": "image", "settings": settings, "run": dict(ctx.resolved)}
         publish(ctx.output_folder, chosen, ".png", png_bytes(picture, settings, ctx.resolved), record)
         names.append(f"{chosen}.png")
+    if names[1:]:
+        ctx.note(f"Also saved: {', '.join(names[1:])}.")
     return names[0]
 
 
@@ -58,22 +64,51 @@ def png_bytes(picture: Picture, settings: Mapping[str, Any], resolved: Mapping[s
     return buffer.getvalue()
 
 
-def read_png(data: bytes) -> dict[str, Any]:
-    """What `png_bytes` put in: "settings", "run", "workflow" (each {} if absent). Raises ValueError if it is no PNG."""
+def read_png(data: bytes) -> dict[str, dict[str, Any]]:
+    """What `png_bytes` put in: "settings", "run", "workflow" (each {} if absent; Any: plain JSON).
+
+    Raises ValueError for anything but a PNG, one with sides above 16384 pixels, or one whose text is not of this form.
+    """
     from PIL import Image as Pillow
     from PIL import UnidentifiedImageError
 
     try:
-        with Pillow.open(io.BytesIO(data), formats=("PNG",)) as opened:
-            chunks = dict(getattr(opened, "text", {}))
-    except (UnidentifiedImageError, OSError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # large grids are ours; the limit is below
+            with Pillow.open(io.BytesIO(data), formats=("PNG",)) as opened:
+                if max(opened.size) > LARGEST_GRID_SIDE:
+                    raise ValueError(f"it is {opened.width}x{opened.height} pixels; a side may have {LARGEST_GRID_SIDE}")
+                chunks = dict(getattr(opened, "text", {}))  # decodes the pixels: texts may stand behind them
+    except Pillow.DecompressionBombError:
+        raise ValueError("it has more pixels than can be opened safely") from None
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"this is no readable PNG: {error}") from error
-    found = json.loads(chunks.get(RUN_CHUNK, "{}"))
-    workflow = json.loads(chunks.get(WORKFLOW_CHUNK, "{}"))
-    return {"settings": found.get("settings", {}), "run": found.get("run", {}), "workflow": workflow}
+    found = _object(chunks, RUN_CHUNK)
+    return {
+        "settings": _member(found, "settings"),
+        "run": _member(found, "run"),
+        "workflow": _object(chunks, WORKFLOW_CHUNK),
+    }
 
 
-def settings_of(resolved: Mapping[str, Any], node_id: str) -> dict[str, Any]:
+def _object(chunks: Mapping[str, str], name: str) -> dict[str, Any]:  # Any: plain JSON
+    try:
+        value = json.loads(chunks.get(name, "{}"))
+    except (ValueError, RecursionError):
+        raise ValueError(f'its text "{name}" is no JSON that this program wrote') from None
+    if not isinstance(value, dict):
+        raise ValueError(f'its text "{name}" holds no JSON object')
+    return value
+
+
+def _member(found: Mapping[str, Any], name: str) -> dict[str, Any]:  # Any: plain JSON
+    value = found.get(name, {})
+    if not isinstance(value, dict):
+        raise ValueError(f'"{name}" in its text "{RUN_CHUNK}" is no JSON object')
+    return value
+
+
+def settings_of(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Prompt, steps, guidance, seed and the like, from the nodes above the save; null where none or several say it.
 
     `resolved` is the run's record (`Context.resolved`); Any: plain JSON.
@@ -84,7 +119,8 @@ def settings_of(resolved: Mapping[str, Any], node_id: str) -> dict[str, Any]:
     inputs = nodes[sampler].get("inputs", {}) if sampler else {}
     return {
         "prompt": _prompt(resolved, sampler, "positive"),
-        "negative_prompt": _prompt(resolved, sampler, "negative"),
+        # without guidance it is not looked at
+        "negative_prompt": None if inputs.get("guidance") == 0 else _prompt(resolved, sampler, "negative"),
         "steps": inputs.get("steps"),
         "guidance": inputs.get("guidance"),
         "seed": inputs.get("seed"),

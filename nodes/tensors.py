@@ -90,7 +90,7 @@ class WireTensor:
         return "cpu" if self._tensor is None else str(self._tensor.device)
 
     def torch(self) -> torch.Tensor:
-        """The tensor for torch, zero-copy. Do not write to it: stored memory may be a read-only mapping."""
+        """The tensor for torch, zero-copy. Do not write to it: it may be stored memory, which others read too."""
         with self._lock:
             if self._tensor is None:
                 assert self._stored is not None

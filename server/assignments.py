@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from graph.document import Document, Node
 from graph.errors import Problem, WorkflowError, nearest
 from graph.spec import File, NodeSpec, Port, Seed
+from nodes.written import real_number, whole_number
 
 
 class PickedFile(NamedTuple):
@@ -82,14 +83,14 @@ def parse(text: str, port: Port | None, files: list[PickedFile]) -> Any:  # Any:
 
 def _int(text: str) -> int:
     try:
-        return int(text)
+        return whole_number(text)
     except ValueError:
         raise ValueError(f'"{text}" is no whole number; write digits, like 30.') from None
 
 
 def _float(text: str) -> float:
     try:
-        number = float(text)
+        number = real_number(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +11,13 @@ from typing import Any
 
 from graph.disk_cache import DiskCacheFolder, FolderReport
 from graph.engine import DEFAULT_LIMITS, Memories
-from graph.environment import library_versions
+from graph.environment import cpu_class
+from graph.provenance import differences
 from graph.store import SUFFIXES
 from server.report import DONE, FAILED, print_data, print_json, tell
 from server.settings import WrongUsage
 from server.text import columns, size_text
+from server.workspace import Workspace
 
 
 def stats(home: Path, json: bool) -> int:
@@ -42,13 +46,15 @@ def stats(home: Path, json: bool) -> int:
 def verify(home: Path, json: bool) -> int:
     """Read everything and check it against its digests; 1 if something was damaged (it is set aside, and made again)."""
     with _memories(home) as memories:
-        memo = memories.memo.store.verify()
+        memo = memories.memo.verify()
+        rows = memories.memo.table.damaged
     folders = {
         name: DiskCacheFolder(path, DEFAULT_LIMITS.disk_cache).verify() for name, path in _disk_cache_folders(home).items()
     }
     bad = [f"memo {damage.digest[:12]}: {damage.reason}" for damage in memo.damaged]
+    bad += [f"memo table: {rows} damaged rows were removed"] if rows else []
     bad += [f"disk_cache/{name} {entry.path.name}: {entry.reason}" for name, report in folders.items() for entry in report.bad]
-    older = {name: count for name, report in folders.items() if (count := _made_with_others(report))}
+    older = _made_with_others(home, folders)
     if json:
         print_json(_verify_json(memo.files, memo.bytes, folders, older, bad))
     else:
@@ -56,8 +62,9 @@ def verify(home: Path, json: bool) -> int:
         print_data(f"{memo.files} values ({size_text(memo.bytes)}) and {entries} disk_cache entries read; {len(bad)} damaged")
     for line in bad:
         tell(line)
-    for name, count in older.items():
-        tell(f"disk_cache/{name}: {count} entries were made with other library versions; they are still used")
+    for name, reasons in older.items():
+        said = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
+        tell(f"disk_cache/{name}: entries were made with {said}; they are still used. To make them again, remove them")
     return FAILED if bad else DONE
 
 
@@ -98,18 +105,24 @@ def _sizes(folder: Path) -> list[int]:
     return [path.stat().st_size for path in _entries(folder)]
 
 
-def _made_with_others(report: FolderReport) -> int:
-    now = library_versions()
-    return sum(
-        any(recorded.get(name, version) != version for name, version in now.items()) for recorded in report.entries.values()
-    )
+def _made_with_others(home: Path, folders: dict[str, FolderReport]) -> dict[str, Counter[str]]:
+    """How many entries of each folder were made with what is not here now; folders without any are left out."""
+    if not any(report.entries for report in folders.values()):
+        return {}
+    specs = Workspace(home).catalogue.registry().specs
+    classes = {cpu_class(devices) for devices in range(1, (os.cpu_count() or 1) + 1)}
+    found = {
+        name: Counter(reason for recorded in report.entries.values() for reason in differences(recorded, specs, classes))
+        for name, report in folders.items()
+    }
+    return {name: Counter(dict(sorted(reasons.items()))) for name, reasons in found.items() if reasons}
 
 
 def _verify_json(
-    files: int, size_bytes: int, folders: dict[str, FolderReport], older: dict[str, int], bad: list[str]
+    files: int, size_bytes: int, folders: dict[str, FolderReport], older: dict[str, Counter[str]], bad: list[str]
 ) -> dict[str, Any]:  # Any: plain JSON
     kept = {
-        name: {"entries": len(report.entries), "bytes": report.bytes, "other_versions": older.get(name, 0)}
+        name: {"entries": len(report.entries), "bytes": report.bytes, "made_with_others": dict(older.get(name, {}))}
         for name, report in folders.items()
     }
     return {"memo": {"files": files, "bytes": size_bytes}, "disk_cache": kept, "damaged": bad}

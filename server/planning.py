@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from graph.errors import nearest
 from server.report import DONE, print_data, print_json
-from server.run import open_engine, prepare
-from server.settings import WrongUsage
+from server.run import check, open_engine, planning
+from server.settings import WrongUsage, chosen_devices
 from server.text import columns, seconds_text, size_text
 from server.workspace import Workspace
 
@@ -19,19 +19,22 @@ if TYPE_CHECKING:
 
 def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: str | None, json: bool) -> int:
     """Print the plan of a workflow; gives the exit code. Raises WorkflowError if it is refused."""
-    compiled = prepare(workspace, file, assignments)
-    with open_engine(workspace, devices) as engine:
-        made = engine.described(engine.plan(compiled))
+    names = chosen_devices(devices)
+    checked = check(workspace, file, assignments)
+    with open_engine(workspace, names) as engine, planning(checked):
+        made = engine.described(engine.plan(checked.compiled))
     print_json(plan_json(made, file)) if json else print_data(plan_text(made))
     return DONE
 
 
 def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str], devices: str | None, json: bool) -> int:
     """Print why a node would run or not; gives the exit code. Raises WrongUsage for an unknown node."""
-    compiled = prepare(workspace, file, assignments)
+    names = chosen_devices(devices)
+    checked = check(workspace, file, assignments)
+    compiled = checked.compiled
     if node not in compiled.index:
         raise WrongUsage(f'{file}: there is no node "{node}".{nearest(node, compiled.ids)}')
-    with open_engine(workspace, devices) as engine:
+    with open_engine(workspace, names) as engine, planning(checked):
         reasons = engine.why(compiled, node)
     if json:
         print_json({"node": node, "reasons": [reason._asdict() for reason in reasons]})

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.compile import Compiled, compile_document
+from graph.errors import Problem, WorkflowError
 from graph.publish import remove_unfinished
+from nodes.files import picked_files
 from server.assignments import PickedFile, assign
 from server.display import ResultRow, RunDisplay, closing_table
 from server.files import beside, bring, refuse_missing
 from server.interruption import Interruption
 from server.report import CANCELLED, DONE, FAILED, print_data, print_json, tell
-from server.settings import WrongUsage, machine_devices, parse_devices
+from server.settings import WrongUsage, chosen_devices, unusable_home
 from server.values import value_json, value_text
 from server.workspace import Workspace, read_workflow
 
 if TYPE_CHECKING:
+    from graph.active import NodeResult, RunResult
     from graph.engine import Engine
-    from graph.execute import NodeResult, RunResult
     from graph.plan import Plan
 
 #: Exit codes by the state a run ends in.
@@ -29,6 +36,7 @@ EXIT = {"done": DONE, "failed": FAILED, "cancelled": CANCELLED}
 class Prepared(NamedTuple):
     """A valid workflow with the values of `--set`, and the files that are to be copied into the data folder."""
 
+    file: Path
     compiled: Compiled
     files: tuple[PickedFile, ...]
 
@@ -41,39 +49,67 @@ def check(workspace: Workspace, file: Path, assignments: Sequence[str] = ()) -> 
     compiled = compile_document(assigned.document, specs, file=str(file))
     files = assigned.files + beside(compiled, file.parent)
     refuse_missing(compiled, workspace.home, files, str(file))
-    return Prepared(compiled, files)
+    return Prepared(file, compiled, files)
 
 
-def prepare(workspace: Workspace, file: Path, assignments: Sequence[str]) -> Compiled:
-    """The same, and only then the files that it needs are copied into the data folder."""
-    checked = check(workspace, file, assignments)
-    bring(workspace.home, checked.files)
-    return checked.compiled
+@contextmanager
+def planning(checked: Prepared) -> Iterator[None]:
+    """Planning sees the workflow's files where they lie, and what it refuses is told with the workflow's name.
+
+    So no file is copied for a workflow that is refused. An input that a light node gives is told with that node's own
+    inputs: there is the value to change.
+    """
+    with picked_files({entry.sha256: entry.path for entry in checked.files}):
+        try:
+            yield
+        except WorkflowError as error:
+            raise WorkflowError(_placed(problem, checked) for problem in error.problems) from error
 
 
-def open_engine(workspace: Workspace, devices: str | None) -> Engine:
-    """The engine of this process on the named devices, or on the machine's. Raises WrongUsage for a home it cannot use."""
+def _placed(problem: Problem, checked: Prepared) -> Problem:
+    compiled, message = checked.compiled, problem.message
+    index = compiled.index.get(problem.node or "")
+    link = None if index is None else compiled.links[index].get(problem.port or "")
+    if link is not None and compiled.specs[link.node].light and compiled.literals[link.node]:
+        source = compiled.ids[link.node]
+        ports = " or ".join(f"{source}.{name}" for name in compiled.literals[link.node])
+        message = f"{message}{'' if message.endswith(('.', '?')) else '.'} {problem.node}.{problem.port} comes from {ports}."
+    return replace(problem, message=f"{checked.file}: {message}", file=str(checked.file))
+
+
+def open_engine(workspace: Workspace, devices: Sequence[str]) -> Engine:
+    """The engine of this process on these devices. Raises WrongUsage for devices or a home that it cannot use."""
     from graph.collector import relax_collector
-    from graph.engine import Engine
-    from nodes.runtime import DeviceRuntime
+    from graph.engine import DEFAULT_LIMITS, Engine
+    from nodes.runtime import DeviceRuntime, device_class, memory_budget
 
     relax_collector()
-    names = parse_devices(devices) if devices is not None else machine_devices()
+    names = tuple(devices)
     setup = "nodes.runtime:worker" if workspace.packs else "nodes.runtime:worker_without_packs"
     try:
-        return Engine(workspace.registry, workspace.home, devices=names, runtime=DeviceRuntime, setup=setup)
+        kind, budget = device_class(names), memory_budget(names[0], len(names))
+        return Engine(
+            workspace.registry, workspace.home, devices=names, device_class=kind, setup=setup,
+            runtime=partial(DeviceRuntime, budget_bytes=budget), limits=DEFAULT_LIMITS._replace(device=budget),
+        )  # fmt: skip
+    except ValueError as error:
+        raise WrongUsage(f"--devices: {error}.") from error
     except OSError as error:
-        reason = error.strerror or error
-        raise WrongUsage(
-            f"The data folder {workspace.home} cannot be used ({reason}); set LATENTGRAPH_HOME or give --home."
-        ) from error
+        raise unusable_home(workspace.home, error) from error
 
 
 def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:
     """Run a workflow; gives the exit code. Raises WorkflowError if it is refused before it starts."""
-    compiled = prepare(workspace, file, assignments)
-    with open_engine(workspace, devices) as engine:
-        result = carry_out(engine, engine.plan(compiled, seeds=engine.draw_seeds(compiled)), output)
+    names = chosen_devices(devices)
+    checked = check(workspace, file, assignments)
+    compiled = checked.compiled
+    if any(spec.effect for spec in compiled.specs):
+        _refuse_unwritable(output)
+    with open_engine(workspace, names) as engine:
+        with planning(checked):
+            plan = engine.plan(compiled, seeds=engine.draw_seeds(compiled))
+        bring(workspace.home, checked.files)
+        result = carry_out(engine, plan, output)
         tell(closing_table([_row(node) for node in result.nodes], result.seconds))
         _tell_ending(result)
         outputs = with_paths(compiled, result.outputs, output)
@@ -82,6 +118,20 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
         else:
             _print_outputs(outputs, bool(result.absent))
     return EXIT[result.state]
+
+
+def _refuse_unwritable(output: Path) -> None:
+    """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is made."""
+    place = output.absolute()
+    try:
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            raise NotADirectoryError(0, f"{place} is no folder")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(0, f"{place} is not yours to write")
+    except OSError as error:
+        raise WrongUsage(f"Nothing can be saved to {output} ({error.strerror}); give another folder with --output.") from error
 
 
 def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
@@ -93,7 +143,8 @@ def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
         remove_unfinished(output)
         engine.abandon()
 
-    with Interruption(clean) as interruption, display:
+    # What a node prints belongs to the progress, not to the results.
+    with redirect_stdout(sys.stderr), Interruption(clean) as interruption, display:
         handle = engine.start(plan, output_folder=output.absolute())
         handle.watch_previews(display.is_live)
         interruption.watch(handle.cancel)

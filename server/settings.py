@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +13,17 @@ from graph.errors import LatentgraphError
 
 HOME_VARIABLE: Final = "LATENTGRAPH_HOME"
 
-_DEVICE = re.compile(r"cpu(:\d+)?|cuda:\d+|mps(:0)?")
+_DEVICE: Final = re.compile(r"(?P<kind>cpu(?=:|$)|cuda(?=:)|mps(?=:0$|$))(:(?P<number>[0-9]{1,4}))?")
 
 
 class WrongUsage(LatentgraphError):
     """A flag or a variable has a value that cannot be used; exit code 2."""
+
+
+def unusable_home(home: Path, error: OSError) -> WrongUsage:
+    """The error for a data folder that cannot be read or written, and why."""
+    reason = error.strerror or error
+    return WrongUsage(f"The data folder {home} cannot be used ({reason}); set LATENTGRAPH_HOME or give --home.")
 
 
 def home_folder(flag: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
@@ -39,32 +44,39 @@ def _data_folder(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
-def parse_devices(text: str) -> tuple[str, ...]:
-    """The devices named in "cpu:0,cpu:1". Raises WrongUsage for an unknown form, a repetition or a mix that overlaps."""
-    names = tuple(name.strip() for name in text.split(","))
-    for name in names:
-        if not _DEVICE.fullmatch(name):
-            raise WrongUsage(f'--devices got "{name}"; a device is cpu, cpu:0, cuda:0 or mps. Separate several by commas.')
-        if names.count(name) > 1:
-            raise WrongUsage(f"--devices names {name} twice; number virtual devices: cpu:0,cpu:1.")
-    return names
+def chosen_devices(text: str | None) -> tuple[str, ...]:
+    """The devices of `--devices`, or without it the machine's. Raises WrongUsage for what cannot be used here."""
+    from nodes.devices import accelerators
+
+    return machine_devices() if text is None else parse_devices(text, accelerators())
 
 
-def machine_devices(device_files: Path = Path("/dev")) -> tuple[str, ...]:
-    """What `run` uses if nobody says: every NVIDIA GPU if the installed torch can use one, else the CPU.
+def parse_devices(text: str, present: Sequence[str]) -> tuple[str, ...]:
+    """The devices named in "cpu:0,cpu:1"; `present` names the accelerators of this machine.
 
-    Found without importing torch, so that a remembered run stays quick.
+    Raises WrongUsage for an unknown form, a device that is not there, a repetition, or `cpu` beside numbered ones.
     """
-    gpus = sorted(int(path.name[6:]) for path in device_files.glob("nvidia[0-9]*") if path.name[6:].isdigit())
-    return tuple(f"cuda:{index}" for index in gpus) if gpus and _torch_is_built_for_cuda() else ("cpu",)
+    names: list[str] = []
+    for part in text.split(","):
+        found = _DEVICE.fullmatch(part.strip())
+        if found is None:
+            shown = f'--devices got "{part.strip()}"; a device is cpu, cpu:0, cuda:0 or mps'
+            raise WrongUsage(f"{shown}. Separate several by commas.")
+        kind, number = found["kind"], found["number"]
+        name = kind if number is None or kind == "mps" else f"{kind}:{int(number)}"
+        if name in names:
+            raise WrongUsage(f"--devices names {name} twice; number virtual devices: cpu:0,cpu:1.")
+        if kind != "cpu" and name not in present:
+            there = ", ".join(("cpu", *present))
+            raise WrongUsage(f"--devices names {name}, which this machine does not offer; it has {there}. Name one of these.")
+        names.append(name)
+    if "cpu" in names and any(name.startswith("cpu:") for name in names):
+        raise WrongUsage("--devices names cpu and parts of it; either name cpu alone or number all: cpu:0,cpu:1.")
+    return tuple(names)
 
 
-def _torch_is_built_for_cuda() -> bool:
-    spec = find_spec("torch")
-    if spec is None or spec.origin is None:
-        return False
-    try:
-        text = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return re.search(r"^cuda\b[^=]*= *['\"]", text, re.M) is not None
+def machine_devices() -> tuple[str, ...]:
+    """What `run` uses if nobody says: every NVIDIA GPU that torch can use, else the CPU."""
+    from nodes.devices import accelerators
+
+    return tuple(name for name in accelerators() if name.startswith("cuda")) or ("cpu",)

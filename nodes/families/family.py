@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class Component(NamedTuple):
-    """A part of a pipeline folder: its subfolder, the weight files' stem ("" for none), the classes it may be."""
+    """A part of a pipeline folder: its subfolder, the weight files' stem ("" for none), the classes it may be.
+
+    `extra` names tensors that its files may hold and that the model made from them has no use for.
+    """
 
     subfolder: str
     stem: str
     classes: tuple[str, ...]
+    extra: tuple[str, ...] = ()
 
 
 class Bounds(NamedTuple):
@@ -121,6 +125,9 @@ class Family(Protocol):
 
     def noise_shape(self, net: Any, width: int, height: int) -> tuple[int, int, int, int]:
         """(1, C, h, w) of the latents for a picture of this size."""
+
+    def left_out(self, steps: int, strength: float) -> int:
+        """How many of `steps` are left out at the start to change a picture by `strength` (0..1)."""
 
     def schedule(self, scheduler: Any, steps: int, shape: tuple[int, ...], strength: float, device: str) -> Schedule:
         """Set a scheduler of this run up for `steps` steps, of which the last `strength` part is walked."""

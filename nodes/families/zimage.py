@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graph.errors import Refused
 from nodes.families.family import Bounds, Component, Conditioning, Defaults, Forward, Schedule, Stack
+from nodes.families.loading import load_whole
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +27,7 @@ SEQUENCE_MULTIPLE: Final = 32
 _COMPONENTS: Final = MappingProxyType(
     {
         "tokenizer": Component("tokenizer", "", ()),
-        "text_encoder": Component("text_encoder", "model", ("Qwen3Model", "Qwen3ForCausalLM")),
+        "text_encoder": Component("text_encoder", "model", ("Qwen3Model", "Qwen3ForCausalLM"), ("lm_head.weight",)),
         "denoiser": Component("transformer", "diffusion_pytorch_model", ("ZImageTransformer2DModel",)),
         "vae": Component("vae", "diffusion_pytorch_model", ("AutoencoderKL",)),
         "scheduler": Component("scheduler", "", ("FlowMatchEulerDiscreteScheduler",)),
@@ -65,7 +66,10 @@ class ZImage:
         return min(rows, columns) * 16, min(longest, self.bounds.text)
 
     def load(self, role: str, folder: Path, dtype: torch.dtype | None) -> Any:  # Any: each role has its own class
-        """By the library's own loader, so that the weights' memory lies as in the reference (alignment changes bits)."""
+        """By the library's own loader, so that the weights' memory lies as in the reference (alignment changes bits).
+
+        Raises ValueError if the weights are not those of the whole model and of nothing else.
+        """
         if role == "scheduler":
             from diffusers import FlowMatchEulerDiscreteScheduler
 
@@ -73,11 +77,12 @@ class ZImage:
         if role == "text_encoder":
             from transformers import Qwen3Model
 
-            return Qwen3Model.from_pretrained(folder, dtype=dtype, use_safetensors=True, local_files_only=True)
-        from diffusers import AutoencoderKL, ZImageTransformer2DModel
+            model: Any = Qwen3Model
+        else:
+            from diffusers import AutoencoderKL, ZImageTransformer2DModel
 
-        model = {"denoiser": ZImageTransformer2DModel, "vae": AutoencoderKL}[role]
-        return model.from_pretrained(folder, dtype=dtype, use_safetensors=True, local_files_only=True)
+            model = {"denoiser": ZImageTransformer2DModel, "vae": AutoencoderKL}[role]
+        return load_whole(model, folder, dtype, self.components[role].extra)
 
     def tokenize(self, tokenizer: Any, text: str) -> tuple[torch.Tensor, torch.Tensor, bool]:  # Any: see Family
         """The chat template with thinking on, padded to 512 tokens."""
@@ -111,6 +116,10 @@ class ZImage:
         """Eight pixels a latent, in whole patches of two."""
         return (1, net.in_channels, 2 * (height // 16), 2 * (width // 16))
 
+    def left_out(self, steps: int, strength: float) -> int:
+        """As the library's image-to-image pipeline counts."""
+        return int(max(steps - min(steps * strength, steps), 0))
+
     def schedule(self, scheduler: Any, steps: int, shape: tuple[int, ...], strength: float, device: str) -> Schedule:
         """Sigmas from 1 to 1/steps, shifted by the scheduler; `strength` < 1 leaves the first steps out."""
         import torch
@@ -124,7 +133,7 @@ class ZImage:
         mu = (shape[2] // 2) * (shape[3] // 2) * slope + (base - slope * low)
         sigmas = torch.linspace(1.0, 1 / steps, steps).tolist()
         scheduler.set_timesteps(sigmas=sigmas, device=torch_device(device), mu=mu)
-        skipped = int(max(steps - min(steps * strength, steps), 0))
+        skipped = self.left_out(steps, strength)
         scheduler.set_begin_index(skipped)
         return Schedule(scheduler, scheduler.timesteps[skipped:], skipped)
 

@@ -9,8 +9,9 @@ WEIGHTS: Final = Path(__file__).parent / "weights"
 """A diffusers pipeline folder."""
 
 STEPS: Final = 10
-GUIDANCE: Final = 2.0
-"""Z-Image's scale: velocity = pos + GUIDANCE * (pos - neg); 0 is off."""
+GUIDANCE: Final = 1.0
+"""Z-Image's scale: velocity = pos + GUIDANCE * (pos - neg); 0 is off.
+On the validation captions 0.5 to 2 are alike (94-96 of 100) and more is worse."""
 
 WIDTH_PX: Final = 64
 HEIGHT_PX: Final = 64

@@ -1,5 +1,7 @@
 """Trains mini from nothing: `python -m nodes.mini.train WORK` writes a diffusers pipeline folder to WORK/export.
 
+Beside it comes WORK/heldout.json, the captions to measure it with.
+
 Stages, each resumed from its checkpoint in WORK: the tokenizer, the autoencoder, its decoder alone on the latents that
 are then fixed, and the text encoder with the transformer. One core of a CPU is enough (CARD.md has the times).
 """
@@ -25,9 +27,10 @@ from transformers import PreTrainedTokenizerBase
 
 from nodes.mini import models
 from nodes.mini.data import Scene, cases, draw, split, training_caption
-from nodes.mini.fidelity import measure, stock_render
+from nodes.mini.fidelity import measure, stock_render, write_held_out
 from nodes.mini.tokens import train_tokenizer
 
+WORK: Final = Path(".latentgraph/mini")
 SEED: Final = 1
 
 
@@ -44,7 +47,7 @@ class Plan(NamedTuple):
 
 
 VAE_PLAN: Final = Plan(steps=4000, decay_steps=4000, batch=16, peak_rate=1.5e-3, averaging=0.0)
-DENOISER_PLAN: Final = Plan(steps=7000, decay_steps=2000, batch=32, peak_rate=1.5e-3, averaging=0.999)
+DENOISER_PLAN: Final = Plan(steps=10800, decay_steps=3000, batch=32, peak_rate=1.5e-3, averaging=0.999)
 DECODER_PLAN: Final = Plan(steps=2500, decay_steps=2500, batch=16, peak_rate=1e-3, averaging=0.99)
 
 WARMUP_STEPS: Final = 100
@@ -54,7 +57,7 @@ DRAWINGS_PER_SCENE: Final = 12
 EMPTY_CAPTIONS: Final = 0.1
 """Share of captions left empty, so that the empty prompt of classifier-free guidance is a known one."""
 LATENT_ERROR: Final = 0.1
-"""Noise on the latents while the decoder is finished, in standard deviations of the latents: what sampling leaves."""
+"""Noise on the latents while the decoder is finished, in standard deviations of the latents: a guess at what sampling leaves."""
 
 Loss = Callable[[int], Tensor]
 """The loss of a step; it draws all its randomness from the number of the step, so a resumed run repeats it."""
@@ -224,7 +227,7 @@ def train_denoiser(denoiser: Denoiser, latents: Tensor, vae: AutoencoderKL, work
         prompts = ["" if rng.random() < EMPTY_CAPTIONS else caption for caption in captions]
         clean = latents[torch.from_numpy(rows)]
         noise = torch.randn(clean.shape, generator=generator)
-        sigmas = _shifted(torch.randn(len(rows), generator=generator).sigmoid())
+        sigmas = _shifted(torch.rand(len(rows), generator=generator))
         mixed = torch.lerp(clean, noise, sigmas[:, None, None, None])
         return mse_loss(denoiser(mixed, sigmas, prompts), noise - clean)
 
@@ -239,7 +242,7 @@ def train_denoiser(denoiser: Denoiser, latents: Tensor, vae: AutoencoderKL, work
 
 
 def _shifted(sigmas: Tensor) -> Tensor:
-    """The scheduler's static shift, so that training visits the noise levels that sampling does."""
+    """The scheduler's static shift, so that training visits the noise levels as often as sampling does."""
     return models.SHIFT * sigmas / (1 + (models.SHIFT - 1) * sigmas)
 
 
@@ -269,9 +272,10 @@ def export(pipeline: ZImagePipeline, target: Path) -> None:
 def main() -> None:
     """Runs every stage that WORK does not have yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("work", type=Path, help="folder for checkpoints and the export; keep it outside git")
+    parser.add_argument("work", type=Path, nargs="?", default=WORK, help="folder for checkpoints and the export (%(default)s)")
     work: Path = parser.parse_args().work
     work.mkdir(parents=True, exist_ok=True)
+    write_held_out(cases(split().test), work / "heldout.json")
     torch.manual_seed(0)
     vae, denoiser = models.build_vae(), Denoiser(train_tokenizer(SEED))
     train_vae(vae, work)

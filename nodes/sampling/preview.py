@@ -22,7 +22,8 @@ def projected(latents: torch.Tensor) -> torch.Tensor:
     A least-squares fit to three channels needs no table per VAE; the colours are not the picture's, shapes and light
     are. Signs are fixed by the largest weight, so that previews of one run do not flicker.
     """
-    channels = latents[0].float().flatten(1)  # (C, h*w)
+    # A preview of latents that went wrong is a preview still: the run ends as it would without one.
+    channels = latents[0].float().nan_to_num(0.0, 0.0, 0.0).clamp(-1e4, 1e4).flatten(1)  # (C, h*w)
     centred = channels - channels.mean(dim=1, keepdim=True)
     vectors, _, _ = torch.linalg.svd(centred @ centred.T)
     basis = vectors[:, :3]

@@ -16,11 +16,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from graph.active import RunResult
 from graph.catalogue import load_catalogue
 from graph.collector import relax_collector
 from graph.engine import Engine, Limits
-from graph.execute import RunResult
-from graph.workers import ProcessWorker
+from graph.processes import ProcessWorker
 from nodes.builtin import MODULES
 from nodes.recipes import TextEncoder
 from nodes.runtime import DeviceRuntime

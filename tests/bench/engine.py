@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from graph.active import RunResult
 from graph.collector import relax_collector
 from graph.engine import Engine
-from graph.execute import RunResult
 from graph.plan import Plan
 from graph.table import Table
 from tests.bench.graphs import SHAPES, registry, shape

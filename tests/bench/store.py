@@ -18,11 +18,12 @@ from pathlib import Path
 
 from graph.blob import digest_of, image_of
 from graph.folder import write_all
-from graph.leases import Lease, Leases
+from graph.leases import Leases
 from graph.memo import Action, Finished, Memo
 from graph.store import Store
 from graph.types import Packed, TensorBytes
 from tests.bench.table import BusyElsewhere, Row, row, show
+from tests.graph.leasing import wait_for
 
 ROOT = Path(__file__).parents[2]
 MB = 1_000_000
@@ -146,7 +147,7 @@ def waiting(folder: Path) -> list[Row]:
     for number in range(60):
         key = b"notice%d" % number
         told(process, key)
-        assert isinstance(leases.claim(key, lambda: None), Lease)
+        assert wait_for(leases, key) is not None
         noticed = time.monotonic()
         assert process.stdout is not None
         notices.append(1000 * (noticed - float(process.stdout.readline())))
@@ -157,7 +158,7 @@ def waiting(folder: Path) -> list[Row]:
         process = owner(folder, 3600)
         told(process, key)
         process.kill()
-        takeovers.append(milliseconds(lambda key=key: leases.claim(key, lambda: None)))
+        takeovers.append(milliseconds(lambda key=key: wait_for(leases, key)))
         process.wait()
     leases.close()
     return [

@@ -8,15 +8,16 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+from graph.active import NodeResult, RunResult
 from graph.context import Context
 from graph.engine import Engine, Handle
 from graph.events import Event
-from graph.execute import NodeResult, RunResult
 from graph.node import node
 from graph.plan import Plan
 from graph.registry import Registry
@@ -126,7 +127,7 @@ def draw(ctx: Context, seed: Annotated[int, Seed()], scale: float = 1.0) -> floa
 
 
 @node(title="Disk cache", version=1, persist=True)
-def disk_cache(ctx: Context, value: T) -> T:
+def disk_cache(ctx: Context, value: T, folder: str = "default", limit_gb: float = 50.0) -> T:
     note_run(ctx)
     return value
 
@@ -248,9 +249,17 @@ NODES: tuple[Callable[..., Any], ...] = (
 registry = Registry.of(*NODES)
 
 
-def setup(device: str, threads: int, home: Path) -> tuple[Registry, PlainRuntime]:
+def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, PlainRuntime]:
     """For worker processes: "tests.graph.engine_kit:setup"."""
     return registry, PlainRuntime(device, threads)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another thread brings about; a test that waits in vain fails."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "what the test waits for did not happen"
+        time.sleep(0.001)
 
 
 # ---- workflows ----

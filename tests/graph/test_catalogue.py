@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,12 @@ import pytest
 from graph import catalogue as module_under_test
 from graph.catalogue import build, load_catalogue
 from graph.context import Context
+from graph.engine import Engine
 from graph.errors import DeclarationError
+from graph.registry import Registry
+from graph.watch import WATCH
+from graph.workers import PlainRuntime
+from tests.graph.engine_kit import with_specs, workflow
 
 NODES = '''
 """Nodes of a made-up application."""
@@ -144,3 +150,97 @@ def test_a_builtin_that_cannot_be_imported_is_refused(nodes: Path, home: Path) -
     nodes.write_text("import missing_library_xyz\n")
     with pytest.raises(DeclarationError, match="No module named 'missing_library_xyz'; mend the module"):
         load_catalogue(home, [NAME])
+
+
+EDITED = r"\.py changed after the node types were read, .*; start again to use the changed code"
+APP = "made_up_app"
+DOUBLE = """
+from graph.context import Context
+from graph.node import node
+
+@node(title="Double", version=1)
+def double(ctx: Context, a: float) -> float:
+    from made_up_app.parts import factor
+    return a * factor
+"""
+WORKFLOW = workflow("b", b={"type": "double", "inputs": {"a": 1.0}})
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module of an application that its node imports only when it runs."""
+    package = tmp_path / "app" / APP
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "nodes.py").write_text(DOUBLE)
+    (package / "parts.py").write_text("factor = 2\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    for name in (APP, f"{APP}.nodes", f"{APP}.parts"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return package / "parts.py"
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process expects of files is forgotten after the test."""
+    monkeypatch.setattr(WATCH, "_states", {})
+
+
+@pytest.mark.usefixtures("watch")
+def test_a_module_edited_before_its_first_import_is_refused(nodes: Path, home: Path) -> None:
+    registry = load_catalogue(home, [NAME]).registry()
+    nodes.write_text(NODES.replace("Colour(red)", "Colour(red * 1000)"))
+    with pytest.raises(DeclarationError, match=EDITED):
+        registry.function("pick")
+    with pytest.raises(DeclarationError, match=EDITED):
+        _ = registry.wire_types["Colour"]
+
+
+@pytest.mark.usefixtures("watch")
+def test_an_edit_undone_before_the_first_import_is_refused_too(nodes: Path, home: Path) -> None:
+    registry = load_catalogue(home, [NAME]).registry()
+    nodes.write_text(NODES.replace("Colour(red)", "Colour(red * 1000)"))
+    nodes.write_text(NODES)
+    with pytest.raises(DeclarationError, match=EDITED):
+        registry.function("pick")
+
+
+@pytest.mark.usefixtures("watch")
+def test_a_new_catalogue_takes_the_edited_module(nodes: Path, home: Path) -> None:
+    load_catalogue(home, [NAME]).registry()
+    nodes.write_text(NODES.replace("Colour(red)", "Colour(red * 1000)"))
+    made = load_catalogue(home, [NAME]).registry().function("pick").call(Context(), 0.5)
+    assert made.red == 500.0
+
+
+@pytest.mark.usefixtures("watch")
+def test_a_module_edited_before_a_call_imports_it_fails_the_node_and_nothing_is_remembered(parts: Path, home: Path) -> None:
+    registry = load_catalogue(home, [f"{APP}.nodes"]).registry()
+    registry.function("double")
+    parts.write_text("factor = 1000\n")
+    with Engine(registry, home) as engine:
+        result = engine.run(engine.load(WORKFLOW))
+    assert result.state == "failed"
+    assert re.search(EDITED, result.nodes[0].error)
+    parts.write_text("factor = 2\n")
+    with Engine(load_catalogue(home, [f"{APP}.nodes"]).registry(), home) as engine:
+        assert engine.run(engine.load(WORKFLOW)).outputs == {"b": 2.0}
+
+
+def parts_worker(device: str, threads: int, budget: int, home: Path) -> tuple[Registry, PlainRuntime]:
+    return load_catalogue(home, [f"{APP}.nodes"]).registry(), PlainRuntime(device, threads)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("watch")
+def test_a_worker_process_with_newer_code_than_the_keys_refuses_the_call(
+    parts: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(parts.parent.parent), *sys.path]))
+    registry = load_catalogue(home, [f"{APP}.nodes"]).registry()
+    parts.write_text("factor = 1000\n")
+    device_nodes = with_specs(registry, place="device")
+    with Engine(device_nodes, home, workers="process", setup=f"{__name__}:parts_worker") as engine:
+        result = engine.run(engine.load(WORKFLOW))
+    assert result.state == "failed"
+    assert "the code of double changed after this run was planned; start again to use the changed code" in result.nodes[0].error

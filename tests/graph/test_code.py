@@ -121,4 +121,4 @@ def test_a_module_without_source_is_refused(package: Path) -> None:
 def test_the_files_read_are_told(package: Path) -> None:
     digests = CodeDigests()
     digests.of("sample_pack.tone", frozenset({"sample_pack"}))
-    assert [path.name for path in digests.files] == ["__init__.py", "parts.py", "tone.py"]
+    assert sorted(Path(state.path).name for state in digests.sources.values()) == ["__init__.py", "parts.py", "tone.py"]

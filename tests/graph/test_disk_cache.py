@@ -107,6 +107,30 @@ def test_no_flipped_bit_or_cut_is_taken_for_an_entry(folder: DiskCacheFolder, pa
     assert folder.get(KEY) is not None
 
 
+def test_its_digest_is_told_without_reading_the_value(folder: DiskCacheFolder) -> None:
+    assert folder.digest(KEY) is None
+    made = folder.put(KEY, tensors(1, 100_000), RECORDED)
+    (path,) = files(folder)
+    change(path, path.read_bytes()[:-1] + b"?")  # in the value: found when it is read
+    assert folder.digest(KEY) == made
+    assert folder.damaged == []
+    assert folder.get(KEY) is None
+    assert folder.digest(OTHER) is None
+
+
+@pytest.mark.parametrize("harm", ["cut", "renamed"])
+def test_a_cut_or_renamed_file_has_no_digest(folder: DiskCacheFolder, harm: str) -> None:
+    folder.put(KEY, tensors(1, 300), RECORDED)
+    (path,) = files(folder)
+    if harm == "cut":
+        change(path, path.read_bytes()[:-1])
+        assert folder.digest(KEY) is None
+    else:
+        path.rename(path.with_stem(OTHER.hex()))
+        assert folder.digest(OTHER) is None
+    assert len(folder.damaged) == 1
+
+
 @pytest.mark.spec("A11")
 @pytest.mark.parametrize("field", ['"entry":1', '"2.13"'])
 def test_another_version_or_a_changed_record_is_a_miss(folder: DiskCacheFolder, field: str) -> None:

@@ -137,6 +137,10 @@ def test_unknown_node_types_do_not_stop_a_file_from_opening() -> None:
         ([], "The document is a list; a workflow is a JSON object. Start it with {."),
         ({}, 'This is no workflow: it has no `format`. Set `format` to "latentgraph/workflow".'),
         ({"format": "other"}, 'This is no workflow: its `format` is "other". Set `format` to "latentgraph/workflow".'),
+        (
+            {"format": HEAD["format"], "version": "\u0661.\u0660"},
+            '`version` is "\u0661.\u0660"; it reads "major.minor". Set it to "1.0".',
+        ),
         ({"format": HEAD["format"], "version": 1}, '`version` is 1; it reads "major.minor". Set it to "1.0".'),
         (HEAD | {"version": "2.0"}, "The workflow has version 2.0; this program reads up to 1.x. Update Latentgraph to open it."),
         (HEAD | {"version": "0.9"}, "The workflow has version 0.9, which no release wrote. Save it as 1.0."),

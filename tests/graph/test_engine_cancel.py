@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from graph.active import RunResult
 from graph.context import Context
 from graph.engine import Handle
 from graph.events import NodeEvent, RunEvent
-from graph.execute import RunResult
 from graph.node import node
 from graph.registry import Registry
 from graph.workers import PlainRuntime
-from tests.graph.engine_kit import PATIENCE, Lab, add, costly_clock, gate, n, ran, registry, started, states_of, workflow
+from tests.graph.engine_kit import PATIENCE, Lab, add, costly_clock, gate, n, ran, registry, started, states_of, until, workflow
 
 WAITING = workflow("end", top=n("add", a=1.0), w=n("wait", a="@top"), end=n("add", a="@w", b=1.0))
 
@@ -108,11 +108,8 @@ def both_at_work(lab: Lab, second: str = WAITING) -> tuple[Handle, Handle]:
     assert started.wait(PATIENCE)
     two = lab.start(second)
     executor = lab.engine.executor
-    for _ in range(int(PATIENCE * 1000)):
-        if any(len(flight.subscribers) == 2 for flight in list(executor._flights.values())):
-            return one, two
-        threading.Event().wait(0.001)
-    raise AssertionError("the second run does not wait for the first")
+    until(lambda: any(len(flight.subscribers) == 2 for flight in list(executor._flights.values())))
+    return one, two
 
 
 def test_a_waiter_that_cancels_leaves_the_shared_run_alone(lab: Lab) -> None:
@@ -208,8 +205,7 @@ def test_equal_nodes_of_a_cancelled_run_are_all_told(lab: Lab) -> None:
     handle = lab.start(workflow(["a", "b", "c"], a=n("wait", a=1.0), b=n("wait", a=1.0), c=n("wait", a=1.0)))
     assert started.wait(PATIENCE)
     executor = lab.engine.executor
-    while sum(len(flight.subscribers) for flight in list(executor._flights.values())) < 2:
-        threading.Event().wait(0.001)
+    until(lambda: sum(len(flight.subscribers) for flight in list(executor._flights.values())) >= 2)
     handle.cancel()
     assert states_of(ended(handle)) == {"a": "cancelled", "b": "cancelled", "c": "cancelled"}
     assert len(ran) == 1

@@ -19,7 +19,7 @@ from graph.events import NodeEvent
 from graph.folder import unavailable
 from graph.leases import Leases
 from graph.table import Table
-from tests.graph.engine_kit import Lab, chain, costly_clock, n, workflow
+from tests.graph.engine_kit import Lab, chain, costly_clock, n, until, workflow
 
 TEXT = workflow(
     ["s", "b.tensor"],
@@ -141,8 +141,7 @@ def test_a_full_disk_ends_the_caching_and_not_the_run(open_lab: Callable[..., La
 
 def test_a_full_disk_under_the_table_is_told_by_every_run(open_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Table, rows: object) -> None:
-        self.off = unavailable(self.folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        raise self.off
+        raise self._outage.begin(unavailable(self.folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
 
     lab = open_lab(clock=costly_clock())
     monkeypatch.setattr(Table, "write", full)
@@ -197,8 +196,7 @@ def test_a_result_is_told_done_only_when_it_is_written(
     plan = lab.engine.plan(compiled)
     handles.append(lab.engine.start(plan))
     known.set()
-    while handles[0].state == "running":
-        threading.Event().wait(0.001)
+    until(lambda: handles[0].state != "running")
     assert told_before == ["running"]
     result = handles[0].result()
     assert [one.state for one in result.nodes] == ["done"]
@@ -215,3 +213,31 @@ def test_a_writer_that_breaks_does_not_hang_the_run(open_lab: Callable[..., Lab]
     outcome = lab.run(workflow("t.tensor", t=n("make_tensor", fill=1)))
     assert outcome.state == "done"
     assert outcome.result.messages == ["a result of t was not kept: a bug"]
+
+
+@pytest.mark.spec("R-K01")
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
+def test_a_disk_full_or_read_only_from_the_start_costs_caching_and_nothing_else(
+    home: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def refuse(path: Any, *_: object, **__: object) -> None:
+        if home in (Path(path), *Path(path).parents):
+            raise OSError(error, os.strerror(error), str(path))
+        mkdir(path)
+
+    mkdir = os.mkdir
+    monkeypatch.setattr(os, "mkdir", refuse)
+    text = workflow("y", x=n("add", a=1.0), kept=n("disk_cache", value="@x"), y=n("device_add", a="@kept"))
+    with Lab(home, clock=costly_clock()) as lab:
+        outcome = lab.run(text)
+        assert (outcome.state, outcome.output) == ("done", 1.0)
+        said = f"{home / 'memo'} cannot be used for caching: "
+        assert any(said in message and os.strerror(error) in message for message in outcome.result.messages)
+        assert lab.run(text).ran == ["kept"]  # the rest is remembered in RAM
+    assert not home.exists()
+
+
+def test_a_home_that_can_be_no_folder_is_refused(home: Path) -> None:
+    home.write_text("a file where the folder should be")
+    with pytest.raises(FileExistsError):
+        Lab(home)

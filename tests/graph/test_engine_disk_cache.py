@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from graph import environment
-from tests.graph.engine_kit import Lab, costly_clock, n, registry, with_specs, workflow
+from graph.context import Context
+from graph.disk_cache import DiskCacheFolder
+from graph.node import node
+from graph.provenance import differences
+from graph.registry import Registry
+from tests.graph.engine_kit import Lab, add, costly_clock, n, registry, with_specs, workflow
 
 TEXT = workflow(
     "end", top=n("device_add", a=1.0), mid=n("add", a="@top"), kept=n("disk_cache", value="@mid"), end=n("add", a="@kept", b=5.0)
@@ -151,3 +157,87 @@ def test_a_folder_that_cannot_be_written_does_not_fail_the_run(lab: Lab, home: P
     assert outcome.state == "done"
     assert outcome.output == 6.0
     assert any("cannot be used for caching" in message for message in outcome.result.messages)
+
+
+def kept_in(**inputs: object) -> str:
+    return workflow("end", top=n("add", a=1.0), kept=n("disk_cache", value="@top", **inputs), end=n("add", a="@kept", b=5.0))
+
+
+def test_the_node_says_in_which_folder_and_neither_name_nor_limit_is_part_of_the_key(lab: Lab, home: Path) -> None:
+    lab.run(kept_in(folder="texts-2024", limit_gb=1.0))
+    (made,) = (home / "disk_cache" / "texts-2024").glob("*.msgpack")
+    assert entries(home) == []
+    lab.run(kept_in(limit_gb=2.0))
+    assert [path.name for path in entries(home)] == [made.name]
+    forget(home)
+    assert lab.run(kept_in(folder="texts-2024", limit_gb=3.0)).ran == []
+
+
+def test_the_folder_keeps_to_the_limit_of_its_node(lab: Lab, home: Path) -> None:
+    for a in range(40):
+        outcome = lab.run(kept_in(limit_gb=2e-6).replace('"a": 1.0', f'"a": {a}.5'))
+        assert outcome.output == a + 5.5
+        assert sum(path.stat().st_size for path in entries(home)) <= 2000
+    assert entries(home)
+
+
+@pytest.mark.parametrize("folder", ["../../outside", "/tmp/outside", "", ".", "a/b", "A", "x" * 65, "a\n"])
+def test_a_path_in_place_of_a_folder_name_is_never_followed(lab: Lab, home: Path, folder: str) -> None:
+    before = {path for path in home.parent.rglob("*") if "memo" not in path.parts}
+    outcome = lab.run(kept_in(folder=folder))
+    assert outcome.output == 6.0
+    said = "is no folder name (1 to 64 of a-z, 0-9, _ and -)"
+    assert [message for message in outcome.result.messages if said in message]
+    assert {path for path in home.parent.rglob("*") if "memo" not in path.parts} == before
+
+
+def test_a_plan_takes_a_kept_value_at_its_word_and_the_run_checks_it(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab() as first:
+        first.run(TEXT)
+    forget(home)
+    (path,) = entries(home)
+    path.chmod(0o600)
+    content = path.read_bytes()
+    assert content.count(struct.pack(">d", 1.0)) == 1
+    path.write_bytes(content.replace(struct.pack(">d", 1.0), struct.pack(">d", 2.0)))
+    lab = open_lab()
+    assert lab.states(TEXT) == {"top": "cached", "mid": "cached", "kept": "cached", "end": "run"}
+    outcome = lab.run(TEXT)
+    assert outcome.ran == ["top", "mid", "kept", "end"]
+    assert outcome.output == 6.0
+    assert any("a damaged disk_cache entry is computed again" in message for message in outcome.result.messages)
+
+
+def test_an_entry_records_what_made_it_all_the_way_up(open_lab: Callable[..., Lab], home: Path) -> None:
+    with open_lab(device_class="cpu:a:1") as lab:
+        lab.run(TEXT)
+    ((_, recorded),) = DiskCacheFolder(home / "disk_cache" / "default", 10**9).verify().entries.items()
+    assert recorded == {
+        "code": {name: registry.specs[name].code for name in ("add", "device_add")},
+        "libraries": environment.library_versions(),
+        "environment": environment.environment_of("cpu:a:1"),
+    }
+    assert differences(recorded, registry.specs, {"cpu:a:1"}) == []
+    edited = with_specs(registry, code="edited").specs
+    assert differences(recorded, edited, {"cpu:b:1"}) == ["device cpu:a:1", "other code of add", "other code of device_add"]
+
+
+def test_an_entry_that_no_device_made_records_no_libraries(lab: Lab, home: Path) -> None:
+    lab.run(kept_in())
+    ((_, recorded),) = DiskCacheFolder(home / "disk_cache" / "default", 10**9).verify().entries.items()
+    assert recorded == {"code": {"add": registry.specs["add"].code}}
+
+
+@pytest.mark.parametrize("folder", ["../escaped", "/tmp/escaped", "a/b", "..", "a" * 65])
+def test_entries_stay_under_the_home_whatever_a_workflow_calls_their_folder(home: Path, folder: str) -> None:
+    @node(title="Keep", version=1, persist=True)
+    def keep(ctx: Context, value: float, folder: str) -> float:
+        return value
+
+    with Lab(home, Registry.of(keep, add)) as lab:
+        outcome = lab.run(workflow("k", a=n("add", a=1.0), k=n("keep", value="@a", folder=folder)))
+        assert outcome.output == 1.0
+        assert any("is no folder name (1 to 64 of a-z, 0-9, _ and -)" in said for said in outcome.result.messages)
+        assert not (home / "disk_cache").exists()
+        lab.run(workflow("k", a=n("add", a=1.0), k=n("keep", value="@a", folder="texts-2")))
+        assert len(list((home / "disk_cache" / "texts-2").glob("*.msgpack"))) == 1

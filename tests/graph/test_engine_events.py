@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from graph import execute
+from graph import active
 from graph.context import Context
+from graph.engine import Handle
 from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent
 from graph.node import node
 from graph.registry import Registry
-from tests.graph.engine_kit import PATIENCE, Lab, chain, gate, n, started, workflow
+from tests.graph.engine_kit import PATIENCE, Lab, chain, gate, n, started, until, workflow
 
 
 def test_each_node_is_running_before_it_is_done_and_after_what_it_needs(lab: Lab) -> None:
@@ -44,8 +45,7 @@ def test_a_listener_hears_of_a_batch_once(lab: Lab) -> None:
     heard: list[int] = []
     compiled = lab.engine.load(chain(200))
     handle = lab.engine.start(lab.engine.plan(compiled), listener=lambda: heard.append(1))
-    while handle.state == "running":
-        threading.Event().wait(0.001)
+    until(lambda: handle.state != "running")
     assert 1 <= len(heard) <= 2  # nobody drained: one for all the events, one for the end
 
 
@@ -65,7 +65,7 @@ class SlowFirstStep:
 @pytest.mark.spec("I11")
 def test_the_estimate_is_the_mean_step_after_the_first(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SlowFirstStep()
-    monkeypatch.setattr(execute, "time", clock)
+    monkeypatch.setattr(active, "time", clock)
 
     @node(title="Steps", version=1)
     def steps(ctx: Context) -> float:
@@ -78,8 +78,7 @@ def test_the_estimate_is_the_mean_step_after_the_first(home: Path, monkeypatch: 
         compiled = lab.engine.load(workflow("s", s=n("steps")))
         handle = lab.engine.start(lab.engine.plan(compiled))
         events: list[Event] = []
-        while handle.state == "running":
-            threading.Event().wait(0.001)
+        until(lambda: handle.state != "running")
         handle.wait(on_events=events.extend)
     told = [(event.step, event.total, event.eta_seconds) for event in events if isinstance(event, ProgressEvent)]
     assert told == [(1, 10, None), (2, 10, 16.0), (3, 10, 14.0), (4, 10, 15.0)]
@@ -87,7 +86,7 @@ def test_the_estimate_is_the_mean_step_after_the_first(home: Path, monkeypatch: 
 
 def test_a_preview_is_made_only_while_someone_watches_and_not_too_often(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SlowFirstStep()
-    monkeypatch.setattr(execute, "time", clock)
+    monkeypatch.setattr(active, "time", clock)
     made: list[int] = []
     handles: list[Any] = []
 
@@ -106,8 +105,7 @@ def test_a_preview_is_made_only_while_someone_watches_and_not_too_often(home: Pa
             handles[-1].watch_previews(watched)
             gate.set()
             events: list[Event] = []
-            while handles[-1].state == "running":
-                threading.Event().wait(0.001)
+            until(lambda: handles[-1].state != "running")
             handles[-1].wait(on_events=events.extend)
             previews = [event.image for event in events if isinstance(event, PreviewEvent)]
             assert previews == ([b"webp 1", b"webp 5", b"webp 9"] if watched else [])
@@ -203,10 +201,28 @@ def test_an_event_told_while_a_reader_drains_does_not_silence_the_next(lab: Lab)
     handle = lab.start(chain(1))
     handle.wait(PATIENCE)
     run = handle._run
-    run.events, run.listener = Sneaky(), lambda: heard.append(1)
+    run.events, run.listener, run.pass_on = Sneaky(), lambda: heard.append(1), lambda listener: listener()
     first, second, third = (NoteEvent("", name, 0.0) for name in ("first", "second", "third"))
     run.tell(first)
     assert run.drain() == [first, second]
     heard.clear()
     run.tell(third)
     assert heard == [1]
+
+
+def test_a_listener_that_raises_or_calls_back_harms_nobody(lab: Lab) -> None:
+    heard: list[str] = []
+    compiled = lab.engine.load(workflow("x", x=n("add", a=1.0, b=2.0)))
+    for _ in range(2):
+        handles: list[Handle] = []
+
+        def listen(handles: list[Handle] = handles) -> None:
+            heard.append("told")
+            for handle in handles:
+                handle.cancel()
+            raise RuntimeError("a closed loop")
+
+        handles.append(lab.engine.start(lab.engine.plan(compiled, seeds={}), listener=listen))
+        assert handles[0].wait(PATIENCE) is not None
+    lab.engine.close()  # which waits for the listeners
+    assert heard

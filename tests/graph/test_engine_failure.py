@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -181,3 +182,62 @@ def test_a_failure_keeps_no_tensor_alive(home: Path) -> None:
         lab.run(workflow("y", y=n("add", a=1.0)))
         gc.collect()
         assert seen[0]() is None
+
+
+class Pair(NamedTuple):
+    first: float
+    second: float
+
+
+@node(title="Half", version=1)
+def half(ctx: Context, a: float) -> Pair:
+    return (a,)  # type: ignore[return-value]
+
+
+@node(title="Mistyped", version=1)
+def mistyped(ctx: Context, a: float) -> float:
+    return "text"  # type: ignore[return-value]
+
+
+@node(title="Whole", version=1)
+def whole(ctx: Context, a: float) -> float:
+    return int(a)
+
+
+@node(title="Shouting", version=1)
+def shouting(ctx: Context, a: float) -> float:
+    ctx.progress(1, None)  # type: ignore[arg-type]
+    return a
+
+
+OWN = Registry.of(half, mistyped, whole, shouting, add)
+
+
+@pytest.mark.parametrize(
+    ("type", "port", "message"),
+    [
+        ("half", "second", "TypeError: x (half) gave 1 outputs and declares 2; return one value for each"),
+        ("mistyped", "value", "TypeError: x (mistyped) gave a text as value, which is declared float; return that"),
+        ("shouting", "value", "TypeError: ctx.progress takes whole numbers; x gave step 1 of None"),
+    ],
+)
+def test_a_node_that_breaks_its_own_declaration_fails_alone(home: Path, type: str, port: str, message: str) -> None:
+    text = workflow(["y", "z"], x=n(type, a=1.0), y=n("add", a=f"@x.{port}"), z=n("add", a=1.0, b=1.0))
+    with Lab(home, OWN) as own:
+        outcome = own.run(text)
+        assert outcome.states == {"x": "failed", "y": "skipped", "z": "done"}
+        assert message in outcome.node("x").error
+        assert outcome.node("x").code == "node_failed"
+        assert own.run(workflow("z", z=n("add", a=3.0, b=1.0))).outputs == {"z": 4.0}
+
+
+def test_a_whole_number_from_a_float_output_is_a_float(home: Path) -> None:
+    with Lab(home, OWN) as own:
+        (value,) = own.run(workflow("x", x=n("whole", a=2.0))).outputs.values()
+        assert (value, type(value)) == (2.0, float)
+
+
+def test_an_engine_that_is_closed_takes_no_run(lab: Lab) -> None:
+    lab.engine.close()
+    with pytest.raises(RuntimeError, match="the engine is closed; make a new one"):
+        lab.start(workflow("x", x=n("add", a=1.0)))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from graph.active import RunResult
 from graph.engine import Handle, Limits
 from graph.events import NodeEvent, RunEvent
-from graph.execute import RunResult
 from tests.graph.engine_kit import PATIENCE, Lab, costly_clock, n, registry, workflow
 
 FINAL = {"cached", "done", "failed", "skipped", "cancelled"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graph import expand
 from graph.context import Context
 from graph.errors import WorkflowError
 from graph.node import node
@@ -162,3 +163,19 @@ def test_the_cells_of_a_grid_come_row_by_row(lab: Lab) -> None:
         assert own.run(text).output == [10.0, 11.0, 12.0, 20.0, 21.0, 22.0]
         taller = text.replace("20.0]", "20.0, 30.0]")
         assert own.run(taller).ran == ["v[6]", "v[7]", "v[8]"]
+
+
+def test_more_executions_than_a_run_may_hold_are_refused(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = workflow("y", r=RANGE, x=n("add", a="@r"), y=n("add", a="@x"))
+    monkeypatch.setattr(expand, "MAX_ELEMENTS", 6)
+    assert lab.run(text).output == [0.0, 1.0, 2.0]
+    monkeypatch.setattr(expand, "MAX_ELEMENTS", 5)
+    said = r"y maps over 3 elements; with the mapped nodes above that is more than 5; shorten the lists, or split the workflow"
+    with pytest.raises(WorkflowError, match=said) as refused:
+        lab.plan(text)
+    assert [(problem.code, problem.node) for problem in refused.value.problems] == [("too_many_elements", "y")]
+
+
+def test_a_list_beyond_the_limit_is_refused_before_its_elements_are_made(lab: Lab) -> None:
+    with pytest.raises(WorkflowError, match="x maps over 100001 elements; with the mapped nodes above that is more than 100000"):
+        lab.plan(workflow("x", r=n("numbers", n=100_001), x=n("add", a="@r")))

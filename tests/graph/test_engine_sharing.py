@@ -15,7 +15,7 @@ import pytest
 from graph.context import Context
 from graph.node import node
 from graph.registry import Registry
-from tests.graph.engine_kit import PATIENCE, Lab, add, gate, n, ran, started, states_of, workflow
+from tests.graph.engine_kit import PATIENCE, Lab, add, gate, n, ran, started, states_of, until, workflow
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,9 +63,13 @@ def test_a_run_that_waits_hears_the_steps(lab: Lab) -> None:
     handles = [lab.start(workflow("w", w=n("wait", a=1.0))) for _ in range(2)]
     assert started.wait(PATIENCE)
     heard: list[list[str]] = [[], []]
-    while not all("ProgressEvent" in one for one in heard):
+
+    def both_heard() -> bool:
         for handle, one in zip(handles, heard, strict=True):
             handle.wait(0.01, on_events=lambda events, one=one: one.extend(type(event).__name__ for event in events))
+        return all("ProgressEvent" in one for one in heard)
+
+    until(both_heard)
     gate.set()
     assert [handle.wait(PATIENCE) is not None for handle in handles] == [True, True]
 
@@ -87,8 +91,7 @@ def test_a_run_that_waits_for_one_that_fails_tries_itself(home: Path) -> None:
         assert started.wait(PATIENCE)
         two = lab.start(workflow("x", x=n("moody")))
         executor = lab.engine.executor
-        while not any(len(flight.subscribers) == 2 for flight in list(executor._flights.values())):
-            threading.Event().wait(0.001)
+        until(lambda: any(len(flight.subscribers) == 2 for flight in list(executor._flights.values())))
         gate.set()
         first, second = one.wait(PATIENCE), two.wait(PATIENCE)
     assert first is not None
@@ -184,8 +187,7 @@ def test_two_processes_execute_each_expensive_node_once_in_total(other: Callable
 def test_a_waiter_takes_over_from_an_owner_that_was_killed(other: Callable[..., Other]) -> None:
     owner, waiter = other(10.0, 1), other(0.01, 1)
     owner.go()
-    while not owner.log.exists() or not owner.log.read_text():
-        threading.Event().wait(0.005)
+    until(lambda: owner.log.exists() and bool(owner.log.read_text()))
     waiter.go()
     threading.Event().wait(0.1)
     assert owner.executed() == ["n0"]  # the waiter waits

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,15 @@ def test_any_text_is_read_or_refused_with_a_reason(source: str | bytes) -> None:
     except JsonError as error:
         flaws = error.flaws
     assert flaws or read_json(write_json(value)) == value
+
+
+@pytest.mark.parametrize("end", ["", "\\"])
+@pytest.mark.parametrize("filling", ['\\"', 'NaN,\\"', "a"])
+def test_a_flawed_text_with_an_unended_string_takes_time_with_its_length_only(filling: str, end: str) -> None:
+    """One pass over 128 KiB takes some milliseconds; a pass from each quote takes minutes."""
+    text = '[NaN,"' + filling * (2**17 // len(filling)) + end
+    started = time.process_time()
+    with pytest.raises(JsonError) as caught:
+        read_json(text)
+    assert time.process_time() - started < 2
+    assert caught.value.flaws[0].code == "not_finite"

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from graph import folder
 from graph.folder import StoreUnavailable
 from graph.leases import Lease, Leases
 from graph.owner import Owner
+from tests.graph.leasing import wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,49 +74,12 @@ def test_a_lost_lease_releases_nothing_of_its_new_owner(leases: Leases) -> None:
     assert leases.acquire(b"key") is None
 
 
-def test_a_waiter_gets_the_result_and_computes_nothing(leases: Leases, tmp_path: Path) -> None:
-    lease = leases.acquire(b"key")
-    assert lease is not None
-    results: dict[str, str] = {}
-    waiting, got = threading.Event(), []
-
-    def look() -> str | None:
-        waiting.set()
-        return results.get("key")
-
-    other = Leases(tmp_path / "memo")
-    waiter = threading.Thread(target=lambda: got.append(other.claim(b"key", look)))
-    waiter.start()
-    waiting.wait()
-    results["key"] = "result"
-    leases.release(lease)
-    waiter.join()
-    other.close()
-    assert got == ["result"]
-    assert leases.acquire(b"key") is not None
-
-
-def test_a_result_committed_between_look_and_lease_is_found(leases: Leases) -> None:
-    answers = iter([None, "result"])
-    assert leases.claim(b"key", lambda: next(answers)) == "result"
-    assert leases.acquire(b"key") is not None, "the lease was given back"
-
-
 def test_a_waiter_takes_over_when_the_owner_gives_up(leases: Leases, tmp_path: Path) -> None:
     lease = leases.acquire(b"key")
     assert lease is not None
     other = Leases(tmp_path / "memo")
     threading.Timer(0.01, lambda: leases.release(lease)).start()
-    assert isinstance(other.claim(b"key", lambda: None), Lease)
-    other.close()
-
-
-def test_a_waiter_that_stops_leaves_the_others_alone(leases: Leases, tmp_path: Path) -> None:
-    lease = leases.acquire(b"key")
-    other = Leases(tmp_path / "memo")
-    assert other.claim(b"key", lambda: None, stop=lambda: True) is None
-    assert leases.acquire(b"key") is None
-    assert lease is not None
+    assert wait_for(other, b"key") is not None
     other.close()
 
 
@@ -127,7 +92,7 @@ def test_a_killed_owner_is_followed_within_a_second(leases: Leases, tmp_path: Pa
     owner.send_signal(signal.SIGKILL)
     killed = time.monotonic()
     # Nobody has waited for it: as a zombie it must count as gone all the same.
-    assert isinstance(leases.claim(b"key", lambda: None), Lease)
+    assert wait_for(leases, b"key") is not None
     assert time.monotonic() - killed < 1.0
     owner.wait()
 
@@ -138,10 +103,10 @@ def test_a_stopped_owner_loses_its_lease_in_time_and_a_slow_one_keeps_it(leases:
     assert owner.stdout is not None
     owner.stdout.readline()
     until = time.monotonic() + 0.8
-    assert leases.claim(b"key", lambda: None, stop=lambda: time.monotonic() > until) is None, "its heart beats"
+    assert wait_for(leases, b"key", until=until) is None, "its heart beats"
     owner.send_signal(signal.SIGSTOP)
     stopped = time.monotonic()
-    assert isinstance(leases.claim(b"key", lambda: None), Lease)
+    assert wait_for(leases, b"key") is not None
     assert time.monotonic() - stopped < 1.0
     owner.kill()
     owner.wait()
@@ -159,7 +124,8 @@ def test_a_process_number_used_again_is_not_taken_for_the_owner(leases: Leases) 
 
 STRESS = """
     import os, sys, pathlib, random
-    from graph.leases import Lease, Leases
+    from graph.leases import Leases
+    from tests.graph.leasing import wait_for
     folder = pathlib.Path(sys.argv[1])
     leases, draw = Leases(folder / "memo"), random.Random(sys.argv[2])
     print("ready", flush=True)
@@ -168,14 +134,14 @@ STRESS = """
     draw.shuffle(keys)
     for key in keys:
         path = folder / key.decode()
-        claimed = leases.claim(key, lambda: path.exists() or None)
-        if isinstance(claimed, Lease):
+        lease = wait_for(leases, key, path.exists)
+        if lease is not None:
             # A second execution would fail here, or be seen in the log.
             with open(folder / "log", "a") as log:
                 log.write(key.decode() + "\\n")
             sum(range(draw.randrange(20_000)))
             path.touch(exist_ok=False)
-            leases.release(claimed)
+            leases.release(lease)
     leases.close()
 """
 
@@ -196,11 +162,15 @@ def test_processes_together_execute_every_key_once(tmp_path: Path) -> None:
     assert sorted((tmp_path / "log").read_text().split()) == sorted(str(i) for i in range(count))
 
 
-def test_a_folder_that_cannot_be_written_is_told(leases: Leases) -> None:
-    leases._database._connection.execute("PRAGMA query_only = 1")
+def test_a_folder_that_cannot_be_written_is_told_and_tried_again(leases: Leases, monkeypatch: pytest.MonkeyPatch) -> None:
+    leases._database()._connection.execute("PRAGMA query_only = 1")
     with pytest.raises(StoreUnavailable, match="memo cannot be used for caching"):
         leases.acquire(b"key")
-    leases._database._connection.execute("PRAGMA query_only = 0")
+    leases._database()._connection.execute("PRAGMA query_only = 0")
+    with pytest.raises(StoreUnavailable):  # not due yet
+        leases.acquire(b"key")
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    assert leases.acquire(b"key") is not None
 
 
 def test_leases_of_a_damaged_file_are_begun_anew(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from graph import folder
 from graph.blob import digest_of
 from graph.folder import StoreUnavailable
 from graph.leases import Leases
@@ -55,9 +56,15 @@ def test_notes_of_an_action_come_back(memo: Memo) -> None:
     assert again(memo).find([key(1)])[key(1)].notes == {"device": "cpu"}
 
 
+def put(memo: Memo, value: Packed) -> bytes:
+    """Keep a value, as the result of some work."""
+    memo.commit([finished(f"work that gives {digest_of(value).hex()}", value)])
+    return digest_of(value)
+
+
 def test_small_plain_values_lie_in_the_table_and_others_in_files(memo: Memo) -> None:
     for value in (text("x"), text("x" * (INLINE_BYTES - 100)), tensors(1, 3), text("x" * INLINE_BYTES)):
-        memo.put_value(value)
+        put(memo, value)
     assert (len(memo.table.keys(b"v")), memo.store.stats().objects) == (2, 2)
 
 
@@ -114,14 +121,14 @@ def test_an_action_of_another_version_is_a_miss(memo: Memo) -> None:
 
 
 def test_values_here_are_told_whatever_their_size(memo: Memo) -> None:
-    here = [memo.put_value(value) for value in (text("x"), tensors(1, 3))]
+    here = [put(memo, value) for value in (text("x"), tensors(1, 3))]
     assert memo.has_values([*here, key("none")]) == set(here)
 
 
 @pytest.mark.spec("H15")
 def test_pinned_values_of_any_size_survive_a_clear(memo: Memo) -> None:
     values = [text("x"), tensors(1, 3000)]
-    digests = [memo.put_value(value) for value in values]
+    digests = [put(memo, value) for value in values]
     assert memo.pin([*digests, key("none")]) == set(digests)
     other = again(memo)
     other.clear()
@@ -159,6 +166,45 @@ def test_a_memo_that_cannot_write_says_so_and_goes_on_in_ram(memo: Memo, monkeyp
     memo.close()
 
 
+def test_a_memo_whose_folder_cannot_be_opened_remembers_in_ram_and_on_disk_once_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where the folder should be")
+    memo = Memo(blocked / "memo", 64 * MB, MB)
+    row = finished("work", text("small"), tensors(1, 3000))
+    with pytest.raises(StoreUnavailable, match="until then results are not kept"):
+        memo.commit([row])
+    assert memo.find(row.keys).keys() == set(row.keys)
+    assert memo.get_values([digest for digest, _ in row.values]) == {}
+    assert "Not a directory" in str(memo.off)
+    blocked.unlink()
+    with pytest.raises(StoreUnavailable):  # not due yet
+        memo.commit([row])
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    memo.commit([row])
+    assert memo.off is None
+    assert again(memo).find(row.keys).keys() == set(row.keys)
+    memo.close()
+
+
+@pytest.mark.parametrize("place", ["table", "store"])
+def test_a_memo_writes_again_when_the_disk_has_room_again(memo: Memo, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    connection = memo.table._cache._con if place == "table" else memo.store._index._connection
+    connection.execute("PRAGMA query_only = 1")
+    row = finished("work", text("small"), tensors(1, 3000))
+    with pytest.raises(StoreUnavailable):
+        memo.commit([row])
+    connection.execute("PRAGMA query_only = 0")
+    with pytest.raises(StoreUnavailable):  # not due yet
+        memo.commit([row])
+    assert memo.off is not None
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    memo.commit([row])
+    assert memo.off is None
+    assert again(memo).find(row.keys).keys() == set(row.keys)
+
+
 def test_commits_from_many_threads_all_arrive(memo: Memo) -> None:
     def work(name: int) -> None:
         for i in range(20):
@@ -187,7 +233,7 @@ def test_a_flipped_bit_in_a_database_is_never_a_wrong_value_or_an_error(memo: Me
     leases.acquire_many([key(i) for i in range(20)])
     memo.commit(rows)
     memo.close()
-    leases._database.close()
+    leases._database().close()  # as a killed process leaves it
     whole = (memo.table.folder / name).read_bytes()
     draw = random.Random(name)
     for number in range(10):

@@ -138,3 +138,15 @@ def test_the_same_document_bytes_are_compiled_once(lab: Lab) -> None:
 def test_a_chain_of_5000_needs_no_recursion(lab: Lab) -> None:
     compiled = lab.engine.load(chain(5_000))
     assert len(lab.engine.plan(compiled).run) == 5_000
+
+
+def test_one_element_of_a_mapped_node_can_be_the_target(lab: Lab) -> None:
+    text = workflow("y", l=n("numbers", n=3), x=n("add", a="@l", b=1.0), y=n("add", a="@x", b=2.0))
+    compiled = lab.engine.load(text)
+    result = lab.engine.run(compiled, targets=["y[1]", "x[2].value"])
+    assert result.outputs == {"y[1].value": 4.0, "x[2].value": 3.0}
+    assert sorted((node.id, node.element) for node in result.nodes if node.state == "done" and node.note != "light") == [
+        ("x", 1), ("x", 2), ("y", 1),
+    ]  # fmt: skip
+    with pytest.raises(WorkflowError, match=r'target "y\[3\]": y has no element 3; it has 3'):
+        lab.engine.plan(compiled, targets=["y[3]"])

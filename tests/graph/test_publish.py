@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import graph.publish as publishing
+from graph.owner import Owner, _start_of
 from graph.publish import publish, unique_name
 
 
@@ -28,22 +32,22 @@ def test_a_file_and_its_sidecar_appear_together(tmp_path):
 @pytest.mark.spec("J1", "J2")
 def test_the_sidecar_comes_last_and_only_whole_files_get_their_names(tmp_path, monkeypatch):
     seen = []
-    rename = os.rename
+    link = os.link
 
     def spy(source, target):
         seen.append((Path(target).name, Path(source).read_bytes()[:1], Path(source).parent == Path(target).parent))
-        rename(source, target)
+        link(source, target)
 
-    monkeypatch.setattr(os, "rename", spy)
+    monkeypatch.setattr(os, "link", spy)
     publish(tmp_path, "a", ".png", b"pixels", {})
     assert seen == [("a.png", b"p", True), ("a.json", b"{", True)]
 
 
 @pytest.mark.spec("J1", "J2")
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
-@pytest.mark.parametrize("operation", ["write media", "write sidecar", "rename media", "rename sidecar", "sync folder"])
+@pytest.mark.parametrize("operation", ["write media", "write sidecar", "link media", "link sidecar", "sync folder"])
 def test_a_failure_at_any_step_leaves_nothing(tmp_path, monkeypatch, operation, error):
-    calls = {"write": 0, "rename": 0}
+    calls = {"write": 0, "link": 0}
     place = {"media": 1, "sidecar": 2}.get(operation.split()[1])
 
     def failing(kind, inner):
@@ -58,7 +62,7 @@ def test_a_failure_at_any_step_leaves_nothing(tmp_path, monkeypatch, operation, 
         return run
 
     monkeypatch.setattr(publishing, "_write", failing("write", publishing._write))
-    monkeypatch.setattr(os, "rename", failing("rename", os.rename))
+    monkeypatch.setattr(os, "link", failing("link", os.link))
     if operation == "sync folder":
         monkeypatch.setattr(publishing, "_sync_folder", lambda folder: (_ for _ in ()).throw(error))
     with pytest.raises(type(error)):
@@ -90,6 +94,139 @@ def test_names_are_fit_and_unique():
     names = {unique_name(prefix) for prefix in ("image", "../é x/", "", "-" * 300) for _ in range(50)}
     assert len(names) == 200
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,128}", name) for name in names)
+
+
+def test_of_many_writers_of_one_name_one_succeeds(tmp_path, monkeypatch):
+    together = threading.Barrier(8)
+    write = publishing._write
+
+    def wait(path, data):
+        if ".json" not in path.name:
+            together.wait(20)  # all have seen that the name is free
+        write(path, data)
+
+    monkeypatch.setattr(publishing, "_write", wait)
+
+    def attempt(number):
+        try:
+            publish(tmp_path, "a", ".png", b"%d" % number, {"whole": number})
+        except FileExistsError as error:
+            return str(error)
+        return number
+
+    with ThreadPoolExecutor(8) as threads:
+        outcomes = list(threads.map(attempt, range(8)))
+    (winner,) = [outcome for outcome in outcomes if isinstance(outcome, int)]
+    assert all("exists already" in outcome for outcome in outcomes if outcome != winner)
+    assert (tmp_path / "a.png").read_bytes() == b"%d" % winner
+    assert json.loads((tmp_path / "a.json").read_text()) == {"whole": winner}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png"]
+
+
+def test_a_file_that_another_program_made_meanwhile_stays(tmp_path, monkeypatch):
+    link = os.link
+
+    def late(source, target):
+        if target.suffix == ".json":
+            target.write_text("another program's")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", late)
+    with pytest.raises(FileExistsError):
+        publish(tmp_path, "a", ".png", b"pixels", {})
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.json", "another program's")]
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_file_system_without_hard_links_works_and_replaces_nothing_either(tmp_path, monkeypatch, taken):
+    def refuse(source, target):
+        if taken:
+            target.write_bytes(b"another program's")
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    if taken:
+        with pytest.raises(FileExistsError, match="a.png was made by another program just now; use another name"):
+            publish(tmp_path, "a", ".png", b"pixels", {})
+        assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.png", b"another program's")]
+    else:
+        publish(tmp_path, "a", ".png", b"pixels", {})
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png"]
+
+
+def test_a_users_own_file_without_a_sidecar_is_never_replaced(tmp_path):
+    (tmp_path / "holiday.png").write_bytes(b"the user's")
+    with pytest.raises(FileExistsError, match="holiday.png exists already"):
+        publish(tmp_path, "holiday", ".png", b"pixels", {})
+    assert (tmp_path / "holiday.png").read_bytes() == b"the user's"
+
+
+DIES = """
+import errno, os, signal, sys
+from pathlib import Path
+from graph import publish
+def die(*_): os.kill(os.getpid(), signal.SIGKILL)
+at, links = sys.argv[2], sys.argv[3] == "links"
+real_link, real_rename, real_write = os.link, os.rename, publish._write
+def link(source, target):
+    if not links: raise PermissionError(errno.EPERM, "no hard links here")
+    if at == "link " + target.suffix: die()
+    real_link(source, target)
+def rename(source, target):
+    if at == "link " + target.suffix: die()
+    real_rename(source, target)
+def write(path, data):
+    real_write(path, bytes(data)[:3] if at.startswith("write") else data)
+    if at == "write media" or (at == "write sidecar" and ".json" in path.name): die()
+os.link, os.rename, publish._write = link, rename, write
+if at == "sync": publish._sync_folder = die
+publish.publish(Path(sys.argv[1]), "a", ".png", b"half done", {"n": 1})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("J1", "J2")
+@pytest.mark.parametrize("links", ["links", "no links"])
+@pytest.mark.parametrize("at", ["write media", "write sidecar", "link .png", "link .json"])
+def test_the_name_of_a_killed_writer_is_free_again_and_nothing_of_it_stays(tmp_path, at, links):
+    died = subprocess.run([sys.executable, "-c", DIES, str(tmp_path), at, links], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert (tmp_path / "a.png").exists() == (at == "link .json")
+    (tmp_path / "a.txt").write_text("a user's file of the same name")
+    publish(tmp_path, "a", ".png", b"pixels", {"n": 2})
+    assert (tmp_path / "a.png").read_bytes() == b"pixels"
+    assert json.loads((tmp_path / "a.json").read_text()) == {"n": 2}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png", "a.txt"]
+
+
+@pytest.mark.slow
+def test_a_writer_killed_when_both_have_their_names_has_published(tmp_path):
+    assert subprocess.run([sys.executable, "-c", DIES, str(tmp_path), "sync", "links"], check=False).returncode < 0
+    publish(tmp_path, "b", ".png", b"pixels", {})
+    assert (tmp_path / "a.png").read_bytes() == b"half done"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png", "b.json", "b.png"]
+
+
+def test_what_others_are_writing_now_is_left_alone(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        owner = Owner.current()._replace(pid=other.pid, start=_start_of(other.pid))
+        theirs = tmp_path / f".c.png.{owner}.00aa.tmp"
+        theirs.write_bytes(b"being written")
+        publish(tmp_path, "a", ".png", b"pixels", {})
+        assert theirs.exists()
+        other.kill()
+        other.wait()
+    publishing._swept.clear()
+    publish(tmp_path, "b", ".png", b"pixels", {})
+    assert not theirs.exists()
+
+
+def test_a_process_that_leaves_removes_what_it_is_writing_and_no_more(tmp_path):
+    publish(tmp_path, "a", ".png", b"pixels", {})
+    mine = tmp_path / f".b.png.{Owner.current()}.00aa.tmp"
+    mine.write_bytes(b"half")
+    publishing.remove_unfinished(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png"]
 
 
 WRITER = """

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import graph.store
+from graph import folder
 from graph.blob import digest_of, image_of
 from graph.database import Database
 from graph.folder import COPY_BELOW, StoreUnavailable
@@ -172,8 +173,10 @@ def test_a_link_in_place_of_an_entry_is_not_followed(store: Store, tmp_path: Pat
 def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store").mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    store = Store(tmp_path / "store", MB)
     with pytest.raises(StoreUnavailable, match=r"store cannot be used for caching: it belongs to user .* make it writable"):
-        Store(tmp_path / "store", MB)
+        store.put(tensors(1, 10))
+    assert list(store.folder.iterdir()) == []  # nothing of it was opened or written
 
 
 def test_a_value_stays_readable_after_it_is_evicted(store: Store) -> None:
@@ -337,6 +340,21 @@ def test_a_failing_disk_turns_the_store_off_and_leaves_nothing(
         assert same(again.get(again.put(values[0])), values[0])
         assert again.stats().bytes == bytes_in(store.folder)
     pytest.fail("no run without a failure")
+
+
+def test_files_that_a_failure_left_uncounted_are_counted_when_it_is_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "RETRY_SECONDS", 0)
+    failing, _ = failing_at(1, errno.ENOSPC, os.rename)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", failing)
+        with pytest.raises(StoreUnavailable):
+            store.put(tensors(1, 3000))
+    with store._index.transaction() as connection:  # as if the last commits had not reached the disk
+        connection.execute("DELETE FROM blobs")
+    store.put(tensors(2, 3000))
+    store.put(tensors(3, 3000))
+    assert store.off is None
+    assert store.stats().bytes == bytes_in(store.folder)
 
 
 def test_a_full_disk_under_the_index_turns_the_store_off(store: Store) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from graph.blob import digest_of
 from graph.disk_cache import DiskCacheFolder
-from graph.leases import Lease, Leases
+from graph.leases import Leases
 from graph.memo import Memo
+from tests.graph.leasing import wait_for
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 3_000_000
@@ -109,7 +110,7 @@ def check_after(folder: Path, seed: int, committed: list[int], *, may_evict: boo
     cached = DiskCacheFolder(folder / "disk_cache", LIMIT)
     assert cached.verify().bad == ()
     leases = Leases(folder / "memo")
-    assert all(isinstance(leases.claim(key, lambda: None), Lease) for key in keys[: len(committed) + 2])
+    assert all(wait_for(leases, key) is not None for key in keys[: len(committed) + 2])
     leases.close()
     memo.close()
 

@@ -3,9 +3,7 @@
 import subprocess
 import sys
 
-import pytest
-
-from graph.topology import ancestors, descendants, find_cycle, generations, longest_path, order
+from graph.topology import find_cycle, order
 
 #: 0 -> 1 -> 3, 0 -> 2 -> 3, 4 alone.
 DIAMOND = [[1, 2], [3], [3], [], []]
@@ -20,23 +18,6 @@ def test_order_leaves_out_what_waits_for_a_cycle() -> None:
     assert order([[1], [2], [1, 3], [], []]) == [0, 4]
 
 
-def test_ancestors_and_descendants_are_all_that_is_reached() -> None:
-    assert ancestors(DIAMOND, [3]) == {0, 1, 2}
-    assert ancestors(DIAMOND, [1, 4]) == {0}
-    assert descendants(DIAMOND, [0]) == {1, 2, 3}
-    assert descendants(DIAMOND, [1, 4]) == {3}
-
-
-def test_generations_go_by_depth() -> None:
-    assert generations(DIAMOND) == [[0, 4], [1, 2], [3]]
-
-
-def test_the_longest_path_counts_seconds() -> None:
-    assert longest_path([[1], [2], [], [4], []]) == [0, 1, 2]
-    assert longest_path([[1], [2], [], [4], []], [1.0, 1.0, 1.0, 1.0, 9.0]) == [3, 4]
-    assert longest_path(DIAMOND, [1.0, 2.0, 3.0, 1.0, 0.0]) == [0, 2, 3]
-
-
 def test_a_short_cycle_is_found_before_a_long_one() -> None:
     assert find_cycle([[1], [2], [0], [4], [3]]) == [3, 4]
     assert find_cycle([[1], [2], [0, 2]]) == [2]
@@ -45,12 +26,6 @@ def test_a_short_cycle_is_found_before_a_long_one() -> None:
 
 def test_a_cycle_starts_at_its_first_node_and_follows_the_links() -> None:
     assert find_cycle([[2], [0], [1]]) == [0, 2, 1]
-
-
-@pytest.mark.parametrize(("ask", "what"), [(generations, "generations"), (longest_path, "longest path")])
-def test_a_cycle_has_no_depth(ask: object, what: str) -> None:
-    with pytest.raises(ValueError, match=f"^The graph has a cycle, so it has no {what}. Break the cycle \\(see find_cycle\\).$"):
-        ask([[1], [0]])  # type: ignore[operator]
 
 
 def test_compiling_imports_no_networkx() -> None:

@@ -305,12 +305,32 @@ def test_subgraphs_nested_too_deep_are_refused() -> None:
     assert found({"i": n("#s0")}, subgraphs=subgraphs) == [("too_deep", None, None, message)]
 
 
-def test_subgraphs_that_double_are_refused_before_they_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flatten, "MAX_NODES", 1_000)
-    subgraphs = {f"s{i}": {"nodes": {"x": n(f"#s{i + 1}"), "y": n(f"#s{i + 1}")}} for i in range(30)}
-    subgraphs["s30"] = {"nodes": {}}
-    message = "The workflow unfolds into more than 1000 nodes. Take some instances out."
-    assert found({"i": n("#s0")}, subgraphs=subgraphs) == [("too_large", None, None, message)]
+def doubling(levels: int, leaf: dict[str, object]) -> dict[str, dict[str, object]]:
+    subgraphs = {f"s{i}": {"nodes": {"x": n(f"#s{i + 1}"), "y": n(f"#s{i + 1}")}} for i in range(levels)}
+    return {**subgraphs, f"s{levels}": leaf}
+
+
+def test_subgraphs_that_double_are_refused_before_anything_is_unfolded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flatten._Unfolding, "unfold", lambda *_: pytest.fail("unfolded"))
+    message = "The subgraphs unfold into more than 50000 nodes. Take some instances out."
+    for leaf in ({"nodes": {}}, {"nodes": {"v": n("number")}}):
+        assert found({"i": n("#s0")}, subgraphs=doubling(30, leaf)) == [("too_large", None, None, message)]
+
+
+def test_the_ports_of_what_subgraphs_unfold_into_are_limited_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flatten._Unfolding, "unfold", lambda *_: pytest.fail("unfolded"))
+    leaf = {"nodes": {"v": n("number")}, "outputs": {f"o{i}": {"from": "v.value"} for i in range(1000)}}
+    message = "The subgraphs unfold into more than 1000000 inputs and outputs. Take some instances out."
+    assert found({"i": n("#s0")}, subgraphs=doubling(13, leaf)) == [("too_large", None, None, message)]
+
+
+def test_the_limit_counts_what_is_unfolded_and_not_what_is_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flatten, "MAX_UNFOLDED", 14)
+    plain = {f"n{i}": n("number") for i in range(50)}
+    subgraphs = doubling(2, {"nodes": {"v": n("number"), "w": n("number")}})
+    assert found({**plain, "i": n("#s0")}, subgraphs=subgraphs) == []  # 2 + 4 instances, 8 numbers
+    monkeypatch.setattr(flatten, "MAX_UNFOLDED", 13)
+    assert [code for code, *_ in found({**plain, "i": n("#s0")}, subgraphs=subgraphs)] == ["too_large"]
 
 
 @pytest.mark.parametrize(

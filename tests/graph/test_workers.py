@@ -17,12 +17,12 @@ from graph.blob import digest_of
 from graph.context import Preview
 from graph.engine import Engine
 from graph.errors import Cancelled
+from graph.owner import Owner
+from graph.processes import Channel, Courier, ProcessWorker, Spool
 from graph.store import Store
 from graph.types import encode
 from graph.workers import (
-    Channel,
     InputChanged,
-    ProcessWorker,
     RemoteFailure,
     Request,
     Result,
@@ -97,8 +97,8 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def process_worker(home: Path, setup: str = "tests.graph.worker_nodes:setup") -> ProcessWorker:
-    stores = [Store(home / "memo", 2**30), Store(home / "spool", 2**30)]
-    return ProcessWorker("cpu:1", 1, setup, home, stores)
+    courier = Courier(Spool.under(home / "spool"), Store(home / "memo", 2**30))
+    return ProcessWorker("cpu:1", 1, 2**30, setup, home, courier)
 
 
 @pytest.fixture
@@ -327,7 +327,7 @@ def test_a_child_ends_when_its_parent_is_gone(process: Bench) -> None:
     assert worker._channel is not None
     worker._channel._stream.close()  # what the kernel does when the parent dies
     assert worker._process is not None
-    assert worker._process.wait(PATIENCE) == 0
+    assert worker._process.wait(PATIENCE) == 1
     assert not Path(f"/proc/{pid}").exists()
 
 
@@ -340,10 +340,45 @@ def test_a_tensor_crosses_as_a_file_of_the_spool_and_not_in_a_frame(process: Ben
         send(self, *message)
 
     monkeypatch.setattr(Channel, "send", counting)
-    process.call("brighten", tensor=given(Tensor.of(1, 1_000_000)), by=1)
+    tensor = given(Tensor.of(1, 1_000_000))
+    result = process.call("brighten", tensor=tensor, by=1)
     assert max(sent) < 2000
-    assert len(list((process.home / "spool" / "objects").rglob("*.safetensors"))) == 2
+    assert len(list((process.home / "spool").rglob("*.safetensors"))) == 2
     assert not list((process.home / "memo" / "objects").rglob("*.safetensors"))
+    del result, tensor
+    assert not list((process.home / "spool").rglob("*.safetensors"))
+
+
+def test_what_a_call_left_behind_is_never_taken_for_the_next_calls_result(process: Bench) -> None:
+    class Raising(Listener):
+        def progress(self, step: int, total: int, preview: Preview | None) -> None:
+            raise RuntimeError("the listener broke")
+
+    with pytest.raises(RuntimeError, match="the listener broke"):
+        process.call("steps", Raising(), count=1000)
+    assert process.value("add", a=2.0, b=3.0) == 5.0
+    assert process.value("add", a=1.0, b=3.0) == 4.0
+
+
+def test_a_child_ends_at_once_when_its_parent_is_gone_in_a_call(process: Bench) -> None:
+    class Gone(Listener):
+        def progress(self, step: int, total: int, preview: Preview | None) -> None:
+            super().progress(step, total, preview)
+            worker = process.worker
+            assert isinstance(worker, ProcessWorker)
+            assert worker._channel is not None
+            worker._channel._stream.shutdown(socket.SHUT_RDWR)
+
+    with pytest.raises(WorkerLost, match=r"died while it ran the_node \(exit code 1\)"):
+        process.call("endless", Gone())
+
+
+def test_a_spool_of_a_dead_owner_is_removed(tmp_path: Path) -> None:
+    dead = tmp_path / "spool" / f"{str(Owner.current()).replace(str(os.getpid()), '999999999')}.0000"
+    dead.mkdir(parents=True)
+    mine = Spool.under(tmp_path / "spool")
+    other = Spool.under(tmp_path / "spool")
+    assert sorted((tmp_path / "spool").iterdir()) == sorted([mine.folder, other.folder])
 
 
 def test_a_frame_that_is_no_frame_of_ours_ends_the_channel() -> None:

@@ -95,9 +95,9 @@ class Counting(PlainRuntime):
             file.write("x")
 
 
-def setup(device: str, threads: int, home: Path) -> tuple[Registry, Counting]:
+def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, Counting]:
     return REGISTRY, Counting(home)
 
 
-def broken_setup(device: str, threads: int, home: Path) -> tuple[Registry, Counting]:
+def broken_setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, Counting]:
     raise RuntimeError("the driver is too old")

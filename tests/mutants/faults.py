@@ -58,11 +58,19 @@ FAULTS: Final = (
     ),
     Fault(
         "weights known by header and size only", "nodes/weights.py",
-        "            digest.update(file.read(min(BLOCK_BYTES, end - begin)))\n", "            file.read(1)\n", ("tests/nodes/test_load.py",),
+        '            digest.update(hashlib.file_digest(file, "sha256").digest())\n', "            pass\n", ("tests/nodes/test_load.py",),
+    ),
+    Fault(
+        "large weights known by the start of each tensor", "nodes/weights.py",
+        "{0, blocks // 2, blocks - 1} | chosen", "{0}", ("tests/nodes/test_load.py",),
+    ),
+    Fault(
+        "missing weights are made up", "nodes/families/loading.py",
+        '    _refuse(folder, "lack", told["missing_keys"], "of the model")\n', "", ("tests/nodes/test_load.py",),
     ),
     Fault(
         "key without device class", "graph/keys.py",
-        'place = environment if spec.place == "device" else ""', 'place = ""', (MEMO,),
+        'place = environment if spec.place == "device" or spec.borrows else ""', 'place = ""', (MEMO,),
     ),
     Fault(
         "key without code version", "graph/keys.py",
@@ -74,7 +82,7 @@ FAULTS: Final = (
     ),
     Fault(
         "device class in the key of host nodes", "graph/keys.py",
-        'place = environment if spec.place == "device" else ""', "place = environment", (MEMO,),
+        'place = environment if spec.place == "device" or spec.borrows else ""', "place = environment", (MEMO,),
     ),
     Fault(
         "disk_cache forgets at every edit of code", "graph/keys.py",
@@ -115,7 +123,7 @@ FAULTS: Final = (
     ),
     # ---- memo ----
     Fault(
-        "early cut-off by structural key only", "graph/execute.py",
+        "early cut-off by structural key only", "graph/active.py",
         "return (content,) if structural is None else (structural, content)", "return (content if structural is None else structural,)", (MEMO,),
     ),
     Fault(
@@ -186,11 +194,11 @@ FAULTS: Final = (
         "        except BaseException as error:  # whatever a node raises", "        except Exception as error:  # whatever a node raises", (FAILURE,),
     ),
     Fault(
-        "the estimate counts one step too many", "graph/execute.py",
+        "the estimate counts one step too many", "graph/active.py",
         "(step - self._first[0]) * (total - step)", "step * (total - step)", (EVENTS,),
     ),
     Fault(
-        "an event told while a reader drains silences the next", "graph/execute.py",
+        "an event told while a reader drains silences the next", "graph/active.py",
         "            self._told = False\n            if not self.events:  # else one", "            if not self.events:  # else one", (EVENTS,),
     ),
     # ---- schedule, workers ----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -63,6 +64,11 @@ def test_whole_numbers_are_read_as_ratios():
         (written(ratios=[1, "2"]), "its ratios are not 1 to 1000 positive numbers"),
         (written(ratios=[1, -1]), "its ratios are not"),
         (written(ratios=[]), "its ratios are not"),
+        (written(ratios=[1, float("inf")]), "its ratios are not"),
+        (written(ratios=[1, float("nan")]), "its ratios are not"),
+        (written(guidance=float("inf")), "its guidance is inf"),
+        (written(branch_difference=float("nan")), "its branch_difference is nan"),
+        (b'{"format": ' + b"[" * 100_000, "my.curve is no curve: "),
         (written(ratios=[1] * 1001), "its ratios are not"),
         (written(sampler="x" * 2**20), "it has more than 1048576 bytes"),
     ],
@@ -78,3 +84,19 @@ def test_what_is_no_curve_is_refused_while_planning(put, call, data, message):
 def test_a_curve_that_is_not_here_is_refused(recording, call):
     with pytest.raises(Refused, match=r"the file my.curve \(sha256 0{12}...\) is not here; upload it again"):
         call(recording(), load_curve, {"file": "my.curve", "sha256": "0" * 64})
+
+
+def test_a_curve_with_numbers_that_json_lacks_is_not_written(recording, call):
+    ctx = recording()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        call(ctx, save_curve, replace(CURVE, ratios=(1.0, float("inf"))))
+    assert not ctx.output_folder.exists()
+
+
+def test_of_a_large_file_only_the_start_is_read(put, call):
+    ctx, file = put(b"")
+    path = ctx.home / "files" / file["sha256"]
+    with path.open("wb") as sparse:
+        sparse.truncate(8 * 2**30)
+    with pytest.raises(Refused, match="it has more than 1048576 bytes"):
+        call(ctx, load_curve, file)

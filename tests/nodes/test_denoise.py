@@ -10,11 +10,13 @@ from PIL import Image as Pillow
 
 from graph.errors import Cancelled, Refused
 from graph.node import declaration_of
+from nodes.decode import decode
 from nodes.denoise import denoise, mag_cache
 from nodes.latents import check_size, empty_latents
 from nodes.sampling.options import StepCache
-from nodes.sampling.preview import projected
-from nodes.values import Latents, Posterior
+from nodes.sampling.preview import encoded_preview, projected
+from nodes.tensors import WireTensor
+from nodes.values import Latents, Posterior, TextEmbedding
 
 resolve = declaration_of(denoise).resolve
 
@@ -106,10 +108,48 @@ def render(tiny, embed, call):
     return render
 
 
-def test_strength_that_leaves_no_step_is_an_error(render, recording):
+def test_strength_that_leaves_no_step_is_refused_while_planning(tiny):
+    posterior = Posterior(WireTensor.of(torch.zeros(1, 4, 8, 8)), WireTensor.of(torch.zeros(1, 4, 8, 8)), 0.0, 1.0)
+    asked = {"denoiser": tiny.denoiser, "latents": Latents(64, 64, "z-image", None, posterior), "steps": 4}
+    with pytest.raises(Refused, match=r"strength 0.0 of 4 steps leaves no step to run; raise strength or steps") as refusal:
+        resolve({**asked, "strength": 0.0})
+    assert refusal.value.port == "strength"
+    assert resolve({**asked, "strength": 0.25}) == {}
+    assert resolve({**asked, "steps": None, "strength": 0.05}) == {"steps": 20}
+    with pytest.raises(Refused, match=r"strength 0.0 of 20 steps leaves no step"):
+        resolve({**asked, "steps": None, "strength": 0.0})
+
+
+def test_strength_computed_in_the_run_that_leaves_no_step_is_an_error(render, recording):
     start = render(recording()).latents
-    with pytest.raises(ValueError, match=r"strength 0.0 of 4 steps leaves no step to run; raise strength or steps"):
+    with pytest.raises(Refused, match=r"strength 0.0 of 4 steps leaves no step to run; raise strength or steps"):
         render(recording(), latents=start, strength=0.0)
+
+
+def test_several_pictures_or_texts_in_one_value_are_refused(tiny, embed):
+    pair = Latents(64, 64, "z-image", WireTensor.of(torch.zeros(2, 4, 8, 8)))
+    with pytest.raises(Refused, match="latents holds 2, but denoise draws one picture; give it one"):
+        resolve({"denoiser": tiny.denoiser, "latents": pair})
+    text = embed(tiny, "a")
+    texts = TextEmbedding(text.texts * 3, text.length, text.family, text.prunable)
+    with pytest.raises(Refused, match="negative holds 3, but denoise draws one picture; give it one") as refusal:
+        resolve({"denoiser": tiny.denoiser, "positive": text, "negative": texts})
+    assert refusal.value.port == "negative"
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_preview_of_latents_that_went_wrong_is_a_picture_still(bad):
+    latents = torch.randn(1, 16, 8, 8)
+    latents[0, 3, 2, 2] = bad
+    latents[0, 4, 0, 0] = 1e38
+    assert torch.isfinite(projected(latents)).all()
+    assert Pillow.open(io.BytesIO(encoded_preview(latents, latents, torch.tensor(0.5)))).size == (64, 64)
+
+
+def test_a_picture_of_values_that_are_no_numbers_is_an_error(tiny, call, recording):
+    latents = Latents(64, 64, "z-image", WireTensor.of(torch.full((1, 4, 8, 8), float("nan"))))
+    with pytest.raises(ValueError, match="the picture holds values that are no numbers; the model overflowed"):
+        call(recording(), decode, tiny.vae, latents)
 
 
 def test_finished_latents_can_be_denoised_again(render, recording):
@@ -159,8 +199,6 @@ def test_a_preview_is_a_small_webp_of_what_is_expected(render, recording):
 
 
 def test_a_large_preview_is_at_most_512_pixels():
-    from nodes.sampling.preview import encoded_preview
-
     noise = torch.randn(1, 16, 256, 128)
     assert Pillow.open(io.BytesIO(encoded_preview(noise, noise, torch.tensor(0.5)))).size == (256, 512)
 

@@ -104,6 +104,9 @@ def test_a_workflow_gives_the_librarys_picture_and_is_remembered(run, references
             {"sample": {"negative": None}},
             r"sample.negative: guidance is 2.0, but nothing is linked to negative; link encode_text",
         ),
+        ({"kept": {"folder": "../../etc"}}, r'kept.folder: "../../etc" is no folder name; use 1 to 64 of a-z, 0-9, _ and -'),
+        ({"kept": {"folder": link("tokens.tokens")}}, r"kept.folder"),
+        ({"kept": {"limit_gb": 0}}, r"kept.limit_gb"),
         ({"sample": {"strength": 0.5}}, r"sample.strength: strength is 0.5, but the latents are empty"),
     ],
 )
@@ -113,7 +116,7 @@ def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
 
 
 @pytest.mark.slow
-@pytest.mark.spec("A3", "A13")
+@pytest.mark.spec("A3")
 def test_an_embedding_kept_on_disk_gives_the_same_bits_in_another_engine(run, tmp_path, references):
     run(workflow(sample={"steps": 1}))
     with Engine(Registry.load(MODULES, packs=False), tmp_path / "home", runtime=one_thread) as other:

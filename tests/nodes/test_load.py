@@ -62,6 +62,45 @@ def test_weights_changed_in_place_within_a_clock_tick_are_noticed(folder):
     assert weights_of(folder / "transformer", "diffusion_pytorch_model").identity != before
 
 
+def written_at(path, where):
+    """Change one byte in place."""
+    with open(path, "r+b") as file:
+        file.seek(where)
+        byte = file.read(1)
+        file.seek(where)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+@pytest.mark.parametrize("back", [1, 9000, 21_000])
+def test_any_changed_byte_of_a_small_file_is_noticed(tmp_path, back):
+    path = tmp_path / "model.safetensors"
+    save_file({"weight": torch.arange(8192.0)}, path)
+    before = weights_of(tmp_path, "model").identity
+    written_at(path, path.stat().st_size - back)
+    assert weights_of(tmp_path, "model").identity != before
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 0.999])
+def test_in_a_large_file_the_start_middle_and_end_of_a_tensor_are_looked_at(tmp_path, monkeypatch, place):
+    monkeypatch.setattr("nodes.weights.WHOLE_BYTES", 0)
+    path = tmp_path / "model.safetensors"
+    save_file({"a": torch.zeros(25 * 4096), "b": torch.zeros(25 * 4096)}, path)
+    start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
+    before = weights_of(tmp_path, "model").identity
+    written_at(path, start + int(place * 100 * 4096))
+    assert weights_of(tmp_path, "model").identity != before
+
+
+def test_other_values_throughout_a_large_tensor_are_noticed_though_its_ends_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("nodes.weights.WHOLE_BYTES", 0)
+    path, values = tmp_path / "model.safetensors", torch.zeros(64 * 1024)
+    save_file({"weight": values}, path)
+    before = weights_of(tmp_path, "model").identity
+    values[1024:30_000] = values[36_000:-1024] = 1  # all but the first, the middle and the last block
+    save_file({"weight": values}, path)
+    assert weights_of(tmp_path, "model").identity != before
+
+
 def test_a_changed_configuration_is_another_model(folder):
     before = load_pipeline("copy")
     path = folder / "vae" / "config.json"
@@ -121,6 +160,29 @@ def test_shards_are_read_and_load(folder):
     assert all(torch.equal(p, expected[name]) for name, p in sharded.build("cpu").named_parameters())
 
 
+def spoil_index(folder):
+    """A shard of another model under the right name."""
+    shard(folder)
+    save_file({"stranger": torch.zeros(4)}, folder / "transformer" / "b.safetensors")
+
+
+def spoil_ambiguous(folder):
+    kept = (folder / WEIGHTS).read_bytes()
+    shard(folder)
+    (folder / WEIGHTS).write_bytes(kept)
+
+
+def spoil_empty_index(folder):
+    (folder / WEIGHTS).unlink()
+    (folder / f"{WEIGHTS}.index.json").write_text('{"weight_map": ["a.safetensors"]}')
+
+
+def spoil_dtype(folder):
+    path = folder / WEIGHTS
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"F32"', b'"X32"'))
+
+
 def spoil_missing_shard(folder):
     shard(folder)
     (folder / "transformer" / "b.safetensors").unlink()
@@ -164,7 +226,38 @@ def spoil_json(folder):
     (folder / "vae" / "config.json").write_text("{")
 
 
+def spoil_tokenizer(folder):
+    """Half of the older form is no vocabulary."""
+    (folder / "tokenizer" / "tokenizer.json").unlink()
+    (folder / "tokenizer" / "vocab.json").write_text("{}")
+
+
+def advise(text):
+    def spoil(folder):
+        (folder / "latentgraph.json").write_text(text)
+
+    spoil.__name__ = f"advise {text[:20]}"
+    return spoil
+
+
 WRONG = {
+    spoil_tokenizer: "tokenizer holds neither tokenizer.json nor vocab.json with merges.txt; the model folder is incomplete",
+    advise('{"steps": 0}'): "copy/latentgraph.json says steps 0; it takes a whole number from 1 to 200. Correct it or remove",
+    advise('{"steps": 201}'): "copy/latentgraph.json says steps 201; it takes a whole number from 1 to 200",
+    advise('{"steps": 7.5}'): "copy/latentgraph.json says steps 7.5; it takes a whole number",
+    advise('{"steps": true}'): "copy/latentgraph.json says steps true; it takes a whole number",
+    advise('{"guidance": -1}'): "copy/latentgraph.json says guidance -1; it takes a number from 0 to 20",
+    advise('{"guidance": NaN}'): "copy/latentgraph.json says guidance NaN; it takes a number from 0 to 20",
+    advise('{"guidance": "4"}'): 'copy/latentgraph.json says guidance "4"; it takes a number from 0 to 20',
+    advise("[1]"): "copy/latentgraph.json holds no JSON object",
+    advise('{"steps":' + "[" * 100_000): "copy/latentgraph.json is not readable JSON",
+    advise("{"): "copy/latentgraph.json is not readable JSON",
+    spoil_index: "transformer/diffusion_pytorch_model.safetensors.index.json and b.safetensors do not belong together: "
+    "b.safetensors does not hold .*; copy the model folder again",
+    spoil_ambiguous: "transformer/diffusion_pytorch_model.safetensors stands beside diffusion_pytorch_model.safetensors.index."
+    "json, and only one of them can be the model; remove the one that does not belong, or copy the folder again",
+    spoil_empty_index: "diffusion_pytorch_model.safetensors.index.json lists no shards; copy the file again",
+    spoil_dtype: "the weights in transformer hold numbers of the type X32, which is not known here; take the model in one of ",
     spoil_missing_shard: "transformer/diffusion_pytorch_model.safetensors.index.json lists 2 shards, of which b.safetensors "
     "is missing; copy the model folder again",
     spoil_pickle: "diffusion_pytorch_model.bin is a pickle, which is never loaded: convert it to safetensors",
@@ -187,6 +280,54 @@ def test_a_wrong_folder_is_refused_from_headers_alone(folder, spoil, monkeypatch
     assert str(folder.parent) not in str(refusal.value)
 
 
+PARTS = {"text_encoder": "model", "transformer": "diffusion_pytorch_model", "vae": "diffusion_pytorch_model"}
+
+
+def build(part):
+    found = load_pipeline("copy")
+    return {"text_encoder": found.text_encoder, "transformer": found.denoiser, "vae": found.vae}[part].build("cpu")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_weights_that_lack_a_tensor_are_refused_not_made_up(folder, part):
+    path = folder / part / f"{PARTS[part]}.safetensors"
+    tensors = load_file(path)
+    name = sorted(tensors)[3]
+    save_file({key: tensor for key, tensor in tensors.items() if key != name}, path, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=rf"the weights in {part} lack 1 tensor of the model \({name}\)\. Copy the model folder"):
+        build(part)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_weights_with_a_tensor_of_another_shape_are_refused(folder, part):
+    path = folder / part / f"{PARTS[part]}.safetensors"
+    tensors = load_file(path)
+    name = sorted(tensors)[3]
+    save_file(tensors | {name: torch.zeros(3, 5)}, path, metadata={"format": "pt"})
+    with pytest.raises(
+        ValueError, match=rf"the weights in {part} do not fit its config\.json \(.*\)\. Copy the model folder again"
+    ):
+        build(part)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_weights_with_a_tensor_that_has_no_place_are_refused(folder, part):
+    path = folder / part / f"{PARTS[part]}.safetensors"
+    save_file(load_file(path) | {"stranger": torch.zeros(3)}, path, metadata={"format": "pt"})
+    wanted = rf"the weights in {part} hold 1 tensor that the model has no place for \(stranger\)"
+    with pytest.raises(ValueError, match=wanted):
+        build(part)
+
+
+def test_a_text_encoder_may_bring_the_head_that_it_does_not_need(folder):
+    path = folder / "text_encoder" / "model.safetensors"
+    tensors = {f"model.{name}": tensor for name, tensor in load_file(path).items()}
+    head = torch.zeros_like(tensors["model.embed_tokens.weight"])
+    save_file(tensors | {"lm_head.weight": head}, path, metadata={"format": "pt"})
+    live = build("text_encoder")
+    assert torch.equal(live.embed_tokens.weight, tensors["model.embed_tokens.weight"])
+
+
 @pytest.mark.parametrize(
     "file", ["tokenizer/tokenizer_config.json", "scheduler/scheduler_config.json", "vae/config.json", WEIGHTS]
 )
@@ -207,13 +348,25 @@ def test_an_unknown_name_is_answered_with_the_nearest():
         load_pipeline("tinny")
 
 
-def test_a_link_out_of_the_models_folder_is_not_followed(models, tmp_path, monkeypatch):
+@pytest.mark.parametrize("linked", ["outside", "maker"])
+def test_an_entry_of_the_models_folder_may_be_a_link(models, tmp_path, monkeypatch, linked):
     root = tmp_path / "root"
     root.mkdir()
-    (root / "outside").symlink_to(models / "tiny")
+    (root / linked).symlink_to(models / "tiny" if linked == "outside" else models)
     monkeypatch.setenv("LATENTGRAPH_MODELS", str(root))
-    with pytest.raises(Refused, match='there is no model "outside"'):
-        find_model("outside", tmp_path)
+    name = linked if linked == "outside" else "maker/tiny"
+    assert name in {model.name for model in list_models(tmp_path)}
+    assert find_model(name, tmp_path) == root / name
+
+
+def test_a_link_further_down_that_leads_out_is_neither_listed_nor_found(models, tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    (root / "maker").mkdir(parents=True)
+    (root / "maker" / "outside").symlink_to(models / "tiny")
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(root))
+    assert "maker/outside" not in {model.name for model in list_models(tmp_path)}
+    with pytest.raises(Refused, match='there is no model "maker/outside"'):
+        find_model("maker/outside", tmp_path)
 
 
 def test_models_of_the_data_folder_come_first(models, tmp_path):

@@ -75,6 +75,13 @@ def test_values_are_handed_on():
     assert disk_cache(marker) is marker
 
 
+def test_a_disk_cache_folder_must_be_known_before_the_run():
+    check = declaration_of(disk_cache).resolve
+    assert check({"value": None, "folder": "texts", "limit_gb": 1.0}) == {}
+    with pytest.raises(Refused, match="its value is not known before the run; give it as a literal"):
+        check({"limit_gb": 1.0})
+
+
 def test_lists_are_written_down():
     assert texts(" a red circle \n\nblue\n") == ["a red circle", "blue"]
     assert numbers("1, 2.5\n-3e1") == [1, 2.5, -30]
@@ -87,7 +94,11 @@ def test_lists_are_written_down():
     ("node", "written", "message"),
     [
         (numbers, "1, two", 'two" is no number; write numbers between commas'),
-        (numbers, "1, nan", "not finite"),
+        (numbers, "1, nan", '"nan" is no number'),
+        (numbers, "1_0", '"1_0" is no number'),
+        (numbers, "1e999", "holds a number that is too large; write smaller ones"),
+        (integers, "1_000", '"1_000" is no whole number'),
+        (integers, "\u0663", '"\u0663" is no whole number'),
         (integers, "1, 2.5", '"2.5" is no whole number; write some between commas'),
         (integers, "9007199254740992", "holds a number beyond"),
         (integers, "", "written holds 0 values; write 1 to 1024"),

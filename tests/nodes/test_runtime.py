@@ -49,7 +49,7 @@ def test_the_budget_is_a_part_of_the_device():
 
 
 def test_a_worker_process_finds_every_node(tmp_path):
-    functions, runtime = worker("cpu", 1, tmp_path)
+    functions, runtime = worker("cpu", 1, 2**30, tmp_path)
     assert functions.function("denoise").spec.place == "device"
     assert functions.function("tokenize").spec.place == "host"
     assert functions.function("prune_tokens").spec.place == "host"

@@ -219,6 +219,44 @@ def test_threads_share_one_tokenizer_and_encoder_as_if_alone(tiny):
 
 
 @pytest.mark.spec("A12")
+@pytest.mark.parametrize("role", ["tokenizer", "text_encoder"])
+def test_the_nodes_enter_a_live_object_one_at_a_time(tiny, monkeypatch, role):
+    """Two threads that would meet inside the adapter's call, if nothing kept them apart."""
+    from graph.node import declaration_of
+    from nodes.families.zimage import ZImage
+    from nodes.pool import Pool
+
+    pool = Pool("cpu", 2**30)
+    name = {"tokenizer": "tokenize", "text_encoder": "encode"}[role]
+    inner, inside, met = getattr(ZImage, name), [], []
+
+    def watched(self, live, *rest):
+        inside.append(live)
+        met.append(inside.count(live))
+        met_another.wait(0.05)  # time for a second thread to come in, if it can
+        try:
+            return inner(self, live, *rest)
+        finally:
+            inside.remove(live)
+
+    met_another = threading.Event()
+    monkeypatch.setattr(ZImage, name, watched)
+
+    class Shared:
+        device = "cpu"
+        borrow = pool.borrow
+        note = print
+
+    def work(prompt):
+        tokens = declaration_of(tokenize).call(Shared(), tiny.tokenizer, prompt)
+        return declaration_of(encode_text).call(Shared(), tiny.text_encoder, tokens)
+
+    with ThreadPoolExecutor(3) as threads:
+        assert len(list(threads.map(work, ["a", "b", "c"]))) == 3
+    assert met == [1, 1, 1]
+
+
+@pytest.mark.spec("A12")
 def test_one_object_at_a_time_different_objects_at_once():
     class Live:
         pass

@@ -7,13 +7,19 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from graph.disk_cache import DiskCacheFolder
+from graph.environment import library_versions
+from graph.table import Table
+from graph.types import Packed
 from server.cli import app
+from server.workspace import Workspace
 from tests.server.conftest import SUM, Command, tree
 
 ROOT = Path(__file__).parents[2]
@@ -186,8 +192,95 @@ def test_a_missing_file_of_the_user_is_refused_and_one_beside_the_workflow_is_ta
     (tmp_path / "in.png").write_bytes(content)
     assert latentgraph("validate", path).code == 0
     assert not (home / "files").exists()
-    latentgraph("plan", path)
+    assert latentgraph("plan", path).code == 0
+    assert latentgraph("why", path, "picture").code == 0
+    assert not (home / "files").exists()
+    assert latentgraph("run", path).code == 1  # it is no picture, which the node tells
     assert (home / "files" / digest).read_bytes() == content
+
+
+def curve_workflow(tmp_path: Path, content: bytes) -> dict:
+    """A light node reads the file, so planning looks into it."""
+    (tmp_path / "a.curve").write_bytes(content)
+    literal = {"file": "a.curve", "sha256": hashlib.sha256(content).hexdigest()}
+    return {
+        "format": "latentgraph/workflow",
+        "version": "1.0",
+        "nodes": {
+            "curve": {"type": "load_curve", "inputs": {"file": literal}},
+            "save": {"type": "save_curve", "inputs": {"curve": {"link": "curve.curve"}}},
+        },
+    }
+
+
+def test_no_file_is_copied_for_a_workflow_that_planning_refuses(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path
+) -> None:
+    path = write_workflow(curve_workflow(tmp_path, b"no curve"))
+    outcome = latentgraph("run", path)
+    assert outcome.code == 2
+    assert "a.curve is no curve: " in outcome.err
+    assert not (home / "files").exists()
+
+
+def test_no_file_is_copied_for_devices_that_are_not_there(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("nodes.devices.accelerators", lambda: ("cuda:0",))
+    path = write_workflow(curve_workflow(tmp_path, b"no curve"))
+    before = tree(home)
+    for command in (("run", path), ("plan", path), ("why", path, "save")):
+        outcome = latentgraph(*command, "--devices", "cuda:0,cuda:3")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err == (
+            "--devices names cuda:3, which this machine does not offer; it has cpu, cuda:0. Name one of these.\n"
+        )
+    assert tree(home) == before
+
+
+def test_a_file_beside_the_workflow_is_read_by_planning_and_brought_by_the_run(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path
+) -> None:
+    from graph.types import plain_fields
+    from nodes.curves import FORMAT
+    from nodes.sampling.options import Curve
+
+    content = json.dumps({"format": FORMAT, **plain_fields(Curve((1.0,), "w", 1, 64, 64, 0.0, "s", 0.0))}).encode()
+    path = write_workflow(curve_workflow(tmp_path, content))
+    assert latentgraph("plan", path).code == 0
+    assert not (home / "files").exists()
+    assert latentgraph("run", path).code == 0
+    assert (home / "files" / hashlib.sha256(content).hexdigest()).read_bytes() == content
+
+
+@pytest.mark.parametrize(("below", "reason"), [("", "is no folder"), ("deeper/still", "is no folder")])
+def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_runs(
+    latentgraph: Command, home: Path, write_workflow, tmp_path: Path, below: str, reason: str
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    path = write_workflow(curve_workflow(tmp_path, b"never read"))
+    before = tree(home)
+    outcome = latentgraph("run", path, "--output", blocked / below)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"Nothing can be saved to {blocked / below} ({blocked} {reason}); give another folder with --output.\n"
+    )
+    assert tree(home) == before
+
+
+def test_an_output_folder_of_others_is_refused(
+    latentgraph: Command, write_workflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_workflow(curve_workflow(tmp_path, b"never read"))
+    monkeypatch.setattr("server.run.os.access", lambda place, mode: place != tmp_path)
+    outcome = latentgraph("run", path, "--output", tmp_path / "new")
+    assert outcome.code == 2
+    assert outcome.err.endswith(f"({tmp_path} is not yours to write); give another folder with --output.\n")
+
+
+def test_a_workflow_that_saves_nothing_needs_no_output_folder(latentgraph: Command, sum_file: Path) -> None:
+    assert latentgraph("run", sum_file, "--output", sum_file).code == 0
 
 
 def test_a_data_folder_that_cannot_be_used_is_refused(latentgraph: Command, sum_file: Path, tmp_path: Path) -> None:
@@ -271,6 +364,43 @@ def test_cache_stats_verify_and_clear(latentgraph: Command, sum_file: Path, home
     assert damaged.err.startswith("memo abababababab: ")
     assert latentgraph("cache", "verify", "--json").json["damaged"] == []
     assert latentgraph("cache", "clear", "--json").json["freed_bytes"] > 0
+
+
+def test_cache_verify_finds_damaged_rows_too(latentgraph: Command, home: Path) -> None:
+    table = Table(home / "memo", 1 << 20)
+    table.write([(b"a", bytes(32), b"an action"), (b"a", bytes(31) + b"1", b"another")])
+    table.close()
+    with sqlite3.connect(home / "memo" / "cache.db") as connection:
+        connection.execute("UPDATE Cache SET value = CAST('spoilt' AS BLOB) WHERE key = ?", (b"a" + bytes(32),))
+    connection.close()
+    damaged = latentgraph("cache", "verify")
+    assert (damaged.code, damaged.err) == (1, "memo table: 1 damaged rows were removed\n")
+    assert latentgraph("cache", "verify").code == 0
+
+
+@pytest.mark.spec("A11")
+def test_cache_verify_tells_which_entries_are_older_than_what_is_installed(
+    latentgraph: Command, write_workflow, home: Path
+) -> None:
+    nodes = {
+        "a": {"type": "number", "inputs": {"value": 2.0}},
+        "kept": {"type": "disk_cache", "inputs": {"value": {"link": "a.value"}}},
+    }
+    latentgraph("run", write_workflow({**SUM, "nodes": nodes, "inputs": {}, "outputs": {"kept": {"from": "kept.value"}}}))
+    verified = latentgraph("cache", "verify", "--json").json["disk_cache"]["default"]
+    assert (verified["entries"], verified["made_with_others"]) == (1, {})
+    folder = DiskCacheFolder(home / "disk_cache" / "default", 10**9)
+    recorded = {
+        "libraries": {**library_versions(), "torch": "1.0"},
+        "environment": "torch 1.0;cuda:sm_90",
+        "code": {"encode_text": "0" * 64, "gone/node": "1" * 64, "denoise": Workspace(home).registry.specs["denoise"].code},
+    }
+    folder.put(bytes(32), Packed("float", {"value": 2.0}, {}), recorded)
+    older = {"torch 1.0": 1, "device cuda:sm_90": 1, "other code of encode_text": 1, "gone/node, which is not installed": 1}
+    assert latentgraph("cache", "verify", "--json").json["disk_cache"]["default"]["made_with_others"] == older
+    said = latentgraph("cache", "verify")
+    assert said.code == 0
+    assert "disk_cache/default: entries were made with device cuda:sm_90 (1), gone/node, which is not installed (1)" in said.err
 
 
 def test_cache_clear_leaves_disk_cache_entries_unless_asked(latentgraph: Command, home: Path) -> None:

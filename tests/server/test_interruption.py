@@ -71,3 +71,12 @@ def test_a_signal_before_the_run_starts_ends_the_program(tmp_path: Path) -> None
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=20)
     assert err.endswith("KeyboardInterrupt\n")
+
+
+def test_ctrl_c_while_modules_are_loaded_gives_130_without_a_traceback(tmp_path: Path) -> None:
+    """A module that the command line imports raises the signal, at a moment when no command has begun."""
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    root = Path(__file__).parents[2]
+    program = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]\nfrom server.start import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, "run", "x.json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -7,8 +7,10 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ import pytest
 from PIL import Image
 
 from nodes.save import read_png
+from server import reproduce as reproduce_module
+from server import run as run_module
 from server.reproduce import compare
 from tests.server.conftest import Command, tree
 
@@ -67,9 +71,17 @@ def test_changing_the_seed_reruns_denoise_decode_and_save(latentgraph: Command, 
     assert {id for id, state in states(found).items() if state != "cached"} == {"denoise", "decode", "save"}
 
 
-def test_a_save_that_cannot_be_written_fails_with_the_reason(latentgraph: Command, workflow: Path, tmp_path: Path) -> None:
+def test_a_save_whose_folder_goes_away_in_the_run_fails_with_the_reason(
+    latentgraph: Command, workflow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "file"
-    blocked.write_text("")
+    carry_out = run_module.carry_out
+
+    def blocking(*arguments: Any) -> Any:
+        blocked.write_text("")
+        return carry_out(*arguments)
+
+    monkeypatch.setattr(run_module, "carry_out", blocking)
     outcome = latentgraph("run", workflow, "--output", blocked)
     assert (outcome.code, outcome.out) == (1, "")
     assert re.search(r"^save +failed ", outcome.err, re.M)
@@ -112,6 +124,119 @@ def test_reproduce_refuses_a_picture_that_carries_nothing(latentgraph: Command, 
     assert outcome.err.startswith(f"{path} carries no workflow; give a PNG as Latentgraph saved it")
     path.write_bytes(b"no picture")
     assert latentgraph("reproduce", path).code == 2
+
+
+def test_what_planning_refuses_names_the_file_and_the_input_to_change(latentgraph: Command, workflow: Path) -> None:
+    for command in (("run", workflow), ("plan", workflow), ("why", workflow, "denoise")):
+        outcome = latentgraph(*command, "--set", "width=4096")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"{workflow}: denoise.latents: width is 4096; z-image takes multiples of 16 from 16 to ")
+        assert outcome.err.endswith(" denoise.latents comes from latents.width or latents.height.\n")
+    found = latentgraph("run", workflow, "--set", "width=4096", "--json").json
+    assert [problem["file"] for problem in found["problems"]] == [str(workflow)]
+
+
+def strangers_png(chunks: dict[str, str]) -> bytes:
+    from PIL.PngImagePlugin import PngInfo
+
+    carried = PngInfo()
+    for name, text in chunks.items():
+        carried.add_itxt(name, text)
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(buffer, "PNG", pnginfo=carried)
+    return buffer.getvalue()
+
+
+def claimed(width: int, height: int) -> bytes:
+    """A PNG of a few bytes whose header claims a size."""
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(bytes(100))), (b"IEND", b""),
+    ]  # fmt: skip
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def carrying(run: object, workflow: object = WORKFLOW) -> bytes:
+    return strangers_png({"latentgraph": json.dumps({"run": run}), "workflow": json.dumps(workflow)})
+
+
+STRANGERS = {
+    "a list": (strangers_png({"latentgraph": "[1]"}), 'its text "latentgraph" holds no JSON object'),
+    "deeply nested": (strangers_png({"latentgraph": "[" * 200_000}), 'its text "latentgraph" is no JSON that this program wrote'),
+    "no JSON": (strangers_png({"latentgraph": "{}", "workflow": "{"}), 'its text "workflow" is no JSON that this program wrote'),
+    "nested workflow": (
+        strangers_png({"latentgraph": '{"run": {"node": "save"}}', "workflow": '{"a":' * 500 + "1" + "}" * 500}),
+        "Nesting of more than 64 levels",
+    ),
+    "run is a list": (carrying([1]), '"run" in its text "latentgraph" is no JSON object'),
+    "run without node": (carrying({"x": 1}), "its run does not say which node saved it"),
+    "unknown node": (carrying({"node": "sav"}), 'says that "sav" saved it, which is no saving node of its workflow'),
+    "a node that saves nothing": (carrying({"node": "decode"}), 'says that "decode" saved it, which is no saving node'),
+    "element is a text": (carrying({"node": "save", "element": "1"}), "its run says no number for the element that it is"),
+    "seeds below 0": (carrying({"node": "save", "seeds": {"denoise.seed": -5}}), "its run has seeds that are not whole numbers"),
+    "seeds are a list": (carrying({"node": "save", "seeds": [1]}), "its run has seeds that are not whole numbers from 0 to"),
+    "unknown seed": (carrying({"node": "save", "seeds": {"x": 1}}), 'seed "x" has no random port'),
+    "versions are numbers": (carrying({"node": "save", "versions": {"torch": 2}}), "its run has versions that are no texts"),
+    "another document": (carrying({"node": "save"}, {"nodes": 3}), "format"),
+    "more than can be opened": (claimed(60_000, 60_000), "it has more pixels than can be opened safely"),
+    "a long side": (claimed(20_000, 10), "it is 20000x10 pixels; a side may have 16384"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_reproduce_refuses_pictures_of_strangers_before_anything_runs(
+    latentgraph: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("server.reproduce.carry_out", None)
+    data, message = STRANGERS[name]
+    path = tmp_path / "strange.png"
+    path.write_bytes(data)
+    outcome = latentgraph("reproduce", path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_reproduce_refuses_a_picture_whose_pixels_are_damaged(latentgraph: Command, tmp_path: Path) -> None:
+    path = tmp_path / "cut.png"
+    whole = carrying({"node": "save"})
+    at = whole.index(b"IDAT")
+    path.write_bytes(whole[: at + 8])
+    outcome = latentgraph("reproduce", path)
+    assert outcome.code == 2
+    assert re.search(r"cut\.png cannot be read \(.*truncated.*\); give a PNG as Latentgraph saved it", outcome.err)
+
+
+def test_reproduce_tells_a_data_folder_that_cannot_be_used(latentgraph: Command, tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    path.write_bytes(carrying({"node": "save"}))
+    outcome = latentgraph("reproduce", path, "--home", path / "home")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert (
+        outcome.err == f"The data folder {path / 'home'} cannot be used (Not a directory); set LATENTGRAPH_HOME or give --home.\n"
+    )
+
+
+def test_reproduce_renders_the_one_element_that_the_picture_is(
+    latentgraph: Command, workflow: Path, write_workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads(workflow.read_text())
+    document["nodes"]["seeds"] = {"type": "seeds", "inputs": {"first": 1, "count": 3}}
+    document["nodes"]["denoise"]["inputs"]["seed"] = {"link": "seeds.values"}
+    document["inputs"].pop("seed")
+    pictures = latentgraph("run", write_workflow(document), "--json").json["outputs"]["image"]
+    assert len(pictures) == 3
+    plans = []
+    carry_out = reproduce_module.carry_out
+    monkeypatch.setattr(
+        reproduce_module, "carry_out", lambda engine, plan, out: (plans.append(plan), carry_out(engine, plan, out))[1]
+    )
+    outcome = latentgraph("reproduce", pictures[1])
+    assert (outcome.code, outcome.out) == (0, f"{pictures[1]}: identical, all 4096 pixels\n")
+    types = [plans[0].tasks.spec_of(task).id for task in plans[0].run]
+    assert (types.count("denoise"), types.count("decode"), types.count("save_image")) == (1, 1, 1)
 
 
 def test_reproduce_tells_which_versions_differ(latentgraph: Command, workflow: Path) -> None:

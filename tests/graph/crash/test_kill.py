@@ -135,6 +135,7 @@ def kill_and_run_again(runs: Runs, folder: Path, seed: int, trials: int) -> None
             assert told.begun & seen == set(), "work that was told done was done again"
             seen |= told.done
             assert all(contents <= expected[node] for node, contents in published(output).items())
+            assert {path.read_bytes() for path in output.glob("[!.]*.bin")} <= set().union(*expected.values())
         again, code = runs.run(home, output)
         assert code == 0
         assert again.end == whole.end

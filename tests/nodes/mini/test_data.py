@@ -21,7 +21,8 @@ def test_the_same_seed_draws_the_same_picture() -> None:
 
 def test_a_drawing_is_a_64_pixel_rgb_picture() -> None:
     picture = draw(RED_CIRCLE, np.random.default_rng(0))
-    assert picture.shape == (64, 64, 3) and picture.dtype == np.uint8
+    assert picture.shape == (64, 64, 3)
+    assert picture.dtype == np.uint8
 
 
 def test_coverage_of_a_circle_is_its_area() -> None:
@@ -35,7 +36,8 @@ def test_an_unknown_shape_is_refused_with_the_known_ones() -> None:
 
 def test_held_out_combinations_are_never_trained_on() -> None:
     train, validation, test = (set(scenes) for scenes in split())
-    assert not train & (validation | test) and not validation & test
+    assert not train & (validation | test)
+    assert not validation & test
     assert train | validation | test == set(all_scenes())
 
 

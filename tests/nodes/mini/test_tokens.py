@@ -21,9 +21,7 @@ def tokenizer() -> PreTrainedTokenizerBase:
     return loaded
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a large red circle", "  two\n\tlines ", "naïve Ελλάδα 日本語 🎉👩‍🚀", "\x00\x7f"]
-)
+@pytest.mark.parametrize("text", ["", "a large red circle", "  two\n\tlines ", "naïve Ελλάδα 日本語 🎉👩‍🚀", "\x00\x7f"])
 def test_any_text_survives_the_round_trip(tokenizer: PreTrainedTokenizerBase, text: str) -> None:
     assert tokenizer.decode(tokenizer(text).input_ids) == text
 
@@ -41,12 +39,11 @@ def test_the_vocabulary_is_small(tokenizer: PreTrainedTokenizerBase) -> None:
         ({"add_generation_prompt": True, "enable_thinking": False}, "assistant\n<think>\n\n</think>\n\n"),
     ],
 )
-def test_the_chat_template_follows_its_options(
-    tokenizer: PreTrainedTokenizerBase, options: dict[str, Any], ending: str
-) -> None:
+def test_the_chat_template_follows_its_options(tokenizer: PreTrainedTokenizerBase, options: dict[str, Any], ending: str) -> None:
     text = tokenizer.apply_chat_template(PROMPT, tokenize=False, **options)
     assert isinstance(text, str)
-    assert text.startswith("<|im_start|>user\na large red circle<|im_end|>\n") and text.endswith(ending)
+    assert text.startswith("<|im_start|>user\na large red circle<|im_end|>\n")
+    assert text.endswith(ending)
 
 
 def test_special_tokens_are_one_token_each(tokenizer: PreTrainedTokenizerBase) -> None:
