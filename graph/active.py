@@ -202,19 +202,23 @@ def inputs_of(run: ActiveRun, task: int) -> dict[str, Any]:
 
 def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, Any]:
     """The named outputs that exist, as live values."""
+    outputs = run.plan.roots.outputs
+    return {name: _live(value, run, wire_types) for name, value in outputs.items() if _exists(value, run)}
 
-    def live(value: Any) -> Any:
-        if isinstance(value, Pending):
-            return run.values[value.task][value.port].get(wire_types)
-        return [live(item) for item in value] if isinstance(value, list) else value
 
-    def exists(value: Any) -> bool:
-        if isinstance(value, Pending):
-            made = run.values.get(value.task, {}).get(value.port)
-            return made is not None and not made.lost
-        return all(map(exists, value)) if isinstance(value, list) else True
+# Functions of the module, not inside `outputs_of`: a nested function that calls itself is a cycle, which would keep the
+# run and its pictures until the collector's next round.
+def _live(value: Any, run: ActiveRun, wire_types: Mapping[str, WireType]) -> Any:
+    if isinstance(value, Pending):
+        return run.values[value.task][value.port].get(wire_types)
+    return [_live(item, run, wire_types) for item in value] if isinstance(value, list) else value
 
-    return {name: live(value) for name, value in run.plan.roots.outputs.items() if exists(value)}
+
+def _exists(value: Any, run: ActiveRun) -> bool:
+    if isinstance(value, Pending):
+        made = run.values.get(value.task, {}).get(value.port)
+        return made is not None and not made.lost
+    return all(_exists(item, run) for item in value) if isinstance(value, list) else True
 
 
 class FlightReport:

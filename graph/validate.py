@@ -7,7 +7,7 @@ are missing here) is told while planning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from graph import topology
@@ -32,7 +32,9 @@ class Check:
     def __init__(self, document: Document, catalogue: Mapping[str, NodeSpec]) -> None:
         self.document = document
         self.catalogue = catalogue
-        self.interned: dict[TypeRef, TypeRef] = {}
+        interned: dict[TypeRef, TypeRef] = {}
+        # Not a method: kept by `flow`, a bound one would tie all of this into a cycle.
+        self._intern: Callable[[TypeRef], TypeRef] = lambda ref: interned.setdefault(ref, ref)
         self.by_type: dict[str, Profile | None] = {}
         self.renamed: dict[str, NodeSpec] | None = None
         self.flat: Flat = flatten(document, self.spec_of)
@@ -75,9 +77,6 @@ class Check:
         if self.renamed is None:
             self.renamed = {was: spec for spec in self.catalogue.values() for was in spec.was}
         return self.renamed.get(kind)
-
-    def _intern(self, ref: TypeRef) -> TypeRef:
-        return self.interned.setdefault(ref, ref)
 
     def _load_profiles(self, nodes: list[Node]) -> None:
         by_type, profiles = self.by_type, self.profiles
