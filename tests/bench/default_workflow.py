@@ -282,7 +282,7 @@ def to_first_step(program: str, *arguments: str, home: Path) -> float:
     command = [sys.executable, "-c", program, str(time.time()), *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return float(done.stdout.split()[-1])
+    return float((done.stdout.split() or done.stderr.split())[-1])  # a run sends what nodes print to stderr
 
 
 def cold(model: BenchModel, rounds: int = 5) -> list[Row]:
