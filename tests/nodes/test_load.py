@@ -375,3 +375,18 @@ def test_models_of_the_data_folder_come_first(models, tmp_path):
     found = {model.name: model.folder for model in list_models(tmp_path)}
     assert found["tiny"] == find_model("tiny", tmp_path) == tmp_path / "models" / "tiny"
     assert {"maker/small", "tiny_bf16"} <= found.keys()
+
+
+@pytest.mark.spec("G8")
+def test_a_float32_vae_is_read_from_its_file_and_never_by_way_of_bfloat16(tiny, models):
+    import torch
+    from safetensors.torch import load_file
+
+    from nodes.load import load_pipeline
+
+    vae = load_pipeline("tiny", dtype="float32").vae.build("cpu")
+    stored = load_file(models / "tiny" / "vae" / "diffusion_pytorch_model.safetensors")
+    assert all(torch.equal(value, stored[name]) for name, value in vae.state_dict().items())
+    assert any(not torch.equal(value, value.bfloat16().float()) for value in stored.values())
+    assert load_pipeline("tiny").vae.dtype == "float32"
+    assert load_pipeline("tiny_bf16").vae.dtype == "bfloat16"

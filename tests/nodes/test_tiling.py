@@ -183,3 +183,20 @@ def test_a_picture_of_an_odd_size_is_not_encoded(tiny):
 
     with pytest.raises(Refused, match=r"width is 72; z-image takes multiples of 16 from 16 to 2048. The nearest is"):
         encode_image(tiny.vae, Image(WireTensor.of(torch.rand(1, 3, 64, 72))))
+
+
+@pytest.mark.spec("G7")
+def test_a_device_short_of_memory_is_told_and_never_decodes_otherwise(tiny, spied, recording, call):
+    from nodes.pool import Pool, PoolFull
+
+    def decoded(budget_bytes):
+        ctx, pool = recording(), Pool("cpu", budget_bytes)
+        ctx.borrow = pool.borrow
+        return call(ctx, decode, tiny.vae, latents(20, 24), tile=64).pixels.torch()
+
+    roomy, tight = decoded(2**30), decoded(tiny.vae.nbytes)
+    assert torch.equal(roomy, tight)
+    assert spied == [(20, 24), (20, 24)]
+    with pytest.raises(PoolFull, match="Vae needs"):
+        decoded(tiny.vae.nbytes - 1)
+    assert len(spied) == 2
