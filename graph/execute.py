@@ -41,6 +41,8 @@ from graph.workers import InputChanged, Request, Value, Worker, failure_of, said
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
 GROUP_SECONDS: Final = 0.001
+#: A lane that is at a quick node for longer than this is away, and another takes its place.
+AWAY_SECONDS: Final = 0.1
 #: What a node type that never ran here may take, for the two above; halved by each quick run.
 UNKNOWN_SECONDS: Final = 0.02
 #: Values up to this many bytes are written by the lane itself, larger ones by the writer while the lane goes on.
@@ -95,6 +97,9 @@ class Executor:
         self._owners: dict[int, ActiveRun] = {}
         self._trims: set[str] = set()
         self._idle = 0
+        #: Host lanes at a node that is quick, by thread, and since when. One lane is enough for quick nodes: two would take
+        #: turns at the lock and the interpreter (60 us a node against 27 on two free cores, and an event loop late by 26 ms).
+        self._quick: dict[int, float] = {}
         self._closing = False
         #: Seconds that a node type may take, as seen here: one quick run does not make a type quick, a slow one makes it slow.
         self._usual: dict[str, float] = {}
@@ -204,12 +209,15 @@ class Executor:
 
     def _next(self, place: str) -> _Job | str | None:
         """The next job of a lane, "trim", or None to end. Waits; the lock is held."""
+        me = threading.get_ident()
         while not self._closing:
             if place in self._trims:
                 self._trims.discard(place)
                 return "trim"
             now = self._clock()
-            assignment = self.schedule.take(place, now)
+            self._quick.pop(me, None)
+            is_left_to_another = place == HOST and any(now - since < AWAY_SECONDS for since in self._quick.values())
+            assignment = None if is_left_to_another else self.schedule.take(place, now)
             if assignment is not None:
                 run = self._owners[id(assignment.run)]
                 try:
@@ -218,16 +226,23 @@ class Executor:
                     self._broken(run, assignment.task, place, error)
                     continue
                 if job is not None:
+                    is_quick = place == HOST and self._usual.get(job.spec.id, UNKNOWN_SECONDS) < GROUP_SECONDS
+                    if is_quick:
+                        self._quick[me] = now
                     if self._idle and (
-                        len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST) or assignment.run.has_ready("")
+                        assignment.run.has_ready("")
+                        or (not is_quick and (len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST)))
                     ):
                         self._ready.notify()
                     return job
                 self._free(assignment.run, place, 0.0)
                 continue
             until = self.schedule.next_time(place, now)
+            left = None if until is None else max(until - now, 0.0)
+            if is_left_to_another:
+                left = AWAY_SECONDS if left is None else min(left, AWAY_SECONDS)
             self._idle += 1
-            self._ready.wait(None if until is None else max(until - now, 0.0))
+            self._ready.wait(left)
             self._idle -= 1
         return None
 
