@@ -47,9 +47,11 @@ def mag_cache(
     threshold: Annotated[float | None, Range(0, 1, 0.01), Doc("Error budget; replaces the preset's")] = None,
     curve: Annotated[Curve | None, Doc("Measured by calibrate_curve on this model; without one nothing is skipped")] = None,
     force: Annotated[bool, Doc("Use a curve that was measured on other weights")] = False,
+    max_skip: Annotated[int | None, Range(1, 20), Doc("Longest run of skipped steps; replaces the preset's")] = None,
+    retention: Annotated[float | None, Range(0, 1, 0.05), Doc("Leading part never skipped; replaces the preset's")] = None,
 ) -> StepCache:
     """Leave out whole steps where a measured curve says that little changes. Changes the picture a little."""
-    return magnitude(preset, threshold, curve, force)
+    return magnitude(preset, threshold, curve, force, max_skip=max_skip, retention=retention)
 
 
 def _resolve(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.node.Resolve

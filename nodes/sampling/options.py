@@ -82,10 +82,15 @@ def first_block(preset: Preset, threshold: float | None) -> StepCache:
     return StepCache("first_block", preset, threshold)
 
 
-def magnitude(preset: Preset, threshold: float | None, curve: Curve | None, force: bool) -> StepCache:
-    """MagCache as a preset says; an explicit threshold replaces the preset's, its cap and retention stay."""
+def magnitude(
+    preset: Preset, threshold: float | None, curve: Curve | None, force: bool, *,
+    max_skip: int | None = None, retention: float | None = None,
+) -> StepCache:  # fmt: skip
+    """MagCache as a preset says; an explicit threshold, cap or retention replaces the preset's alone."""
     chosen = MAGNITUDE_PRESETS[preset]
-    return StepCache("magnitude", preset, threshold, chosen.max_skip, chosen.retention, curve, force)
+    cap = chosen.max_skip if max_skip is None else max_skip
+    kept = chosen.retention if retention is None else retention
+    return StepCache("magnitude", preset, threshold, cap, kept, curve, force)
 
 
 def resolve(asked: StepCache | None, weights: str, *, quantized: bool = False) -> StepCache:

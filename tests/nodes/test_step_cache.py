@@ -98,6 +98,8 @@ def test_an_explicit_threshold_replaces_the_presets(preset, dense, quantized):
     assert (by_preset.threshold, by_preset.max_skip, by_preset.retention) == (budget, max_skip, retention)
     explicit = resolve(mag_cache(preset, 0.5, CURVE), CURVE.weights)
     assert (explicit.threshold, explicit.max_skip, explicit.retention) == (0.5, max_skip, retention)
+    own = resolve(mag_cache(preset, curve=CURVE, max_skip=1, retention=0.1), CURVE.weights)
+    assert (own.threshold, own.max_skip, own.retention) == (budget, 1, 0.1)
 
 
 @pytest.mark.spec("C9")
