@@ -401,8 +401,9 @@ class Executor:
         run.places.add(place)
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
         result = worker.run(request, report)
-        if spec.place == "device":
-            self.schedule.devices[place].start_seconds = 0.0
+        if spec.place == "device":  # before the run goes on: its next task may be placed by it
+            device = self.schedule.devices[place]
+            device.resident, device.start_seconds = dict(worker.resident()), 0.0
         self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)
