@@ -37,7 +37,8 @@ class Database:
         def connect() -> sqlite3.Connection:
             connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
-                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                # Two processes that begin a file at once: SQLite does not wait here by itself, it says "locked".
+                patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
                 connection.execute(f"PRAGMA synchronous = {synchronous}")
                 connection.executescript(schema)
                 connection.execute("PRAGMA busy_timeout = 0")
