@@ -285,3 +285,31 @@ def test_one_object_at_a_time_different_objects_at_once():
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(alone, range(200)))
+
+
+@pytest.mark.spec("A9")
+def test_a_batch_has_a_mask_only_where_its_texts_end_in_different_blocks(tiny, render, monkeypatch):
+    """The batch is that of guidance. The library cuts it to its longest text, in blocks of 32; we hand it pruned texts."""
+    from diffusers.models.transformers.transformer_z_image import ZImageTransformerBlock
+
+    masks = []
+    inner = ZImageTransformerBlock.forward
+
+    def forward(self, x, attn_mask, *args, **kwargs):
+        masks.append(None if attn_mask is None else tuple(attn_mask.shape))
+        return inner(self, x, attn_mask, *args, **kwargs)
+
+    monkeypatch.setattr(ZImageTransformerBlock, "forward", forward)
+
+    def drawn(positive, negative):
+        masks.clear()
+        return render(embedding([1] * positive, 32), prune_tokens(embedding([1] * negative + [0] * 200, 32)))
+
+    drawn(20, 20)
+    assert set(masks) == {None}
+    drawn(20, 27)
+    assert set(masks) == {None}
+    drawn(40, 20)
+    lengths = {shape[-1] for shape in masks if shape is not None}
+    assert lengths
+    assert all(length % 16 == 0 and length < 200 for length in lengths)
