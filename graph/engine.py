@@ -397,8 +397,10 @@ class Engine:
                 value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
                 if value is None:
                     lost.add(digest)
+                elif task in values:
+                    values[task][port] = value
                 else:
-                    values.setdefault(task, {})[port] = value
+                    values[task] = {port: value}
             if len(lost) == before:
                 return values
             found = resolve(tasks, plan.roots, self._lookup, self._in_disk_cache(tasks), frozenset(lost))
