@@ -418,6 +418,15 @@ def test_a_run_on_two_processes_gives_what_one_thread_gives(home: Path) -> None:
     assert not list((home / "two" / "spool").iterdir())
 
 
+def test_a_cancel_that_comes_after_the_end_hits_nobody(process: Bench) -> None:
+    assert process.value("steps", count=2) == 2
+    worker = process.worker
+    assert isinstance(worker, ProcessWorker)
+    assert worker._channel is not None
+    worker._channel.send("cancel", worker._calls)
+    assert process.value("steps", count=50) == 50
+
+
 def test_cancel_reaches_a_child_that_says_nothing(process: Bench) -> None:
     """The flag is forwarded by a thread of its own, not only when the child tells a step."""
     asked = threading.Event()
