@@ -7,19 +7,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from graph import keys
 from graph.context import Preview
-from graph.events import Event, NodeStateName, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, RunStateName
+from graph.events import PREVIEW_SECONDS, Event, NodeStateName, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, RunStateName
 from graph.expand import Pending
 from graph.plan import Plan
 from graph.schedule import RunTasks
 from graph.types import WireType
 from graph.workers import InputChanged, Value, WorkerLost, said_of
-
-#: Previews are made at most this often.
-PREVIEW_SECONDS: Final = 0.2
 
 
 class NodeResult(NamedTuple):

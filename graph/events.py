@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 #: The same words everywhere: the command line, the API, the page.
 NodeStateName = Literal["waiting", "cached", "running", "done", "failed", "skipped", "cancelled"]
 RunStateName = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+#: Previews are made at the first step and then at most this often.
+PREVIEW_SECONDS: Final = 0.2
 
 
 class NodeEvent(NamedTuple):

@@ -315,8 +315,6 @@ class Executor:
             self._fail(job, place, error, time.perf_counter() - started)
         finally:
             self._give_up(job)
-            if place != HOST:
-                self.schedule.devices[place].resident = dict(worker.resident())
 
     def _give_up(self, job: _Job) -> None:
         """Let go of a job's lease, if it still has one."""
@@ -400,10 +398,13 @@ class Executor:
             owner.tell(NodeEvent(owner.tasks.id_of(its_task), owner.tasks.element[its_task], "running", owner.now, place))
         run.places.add(place)
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
-        result = worker.run(request, report)
-        if spec.place == "device":  # before the run goes on: its next task may be placed by it
-            device = self.schedule.devices[place]
-            device.resident, device.start_seconds = dict(worker.resident()), 0.0
+        try:
+            result = worker.run(request, report)
+        finally:  # also what a failed call loaded or lost; before the run goes on, since its next task may be placed by it
+            if place != HOST:
+                self.schedule.devices[place].resident = dict(worker.resident())
+        if place != HOST:
+            self.schedule.devices[place].start_seconds = 0.0
         self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
             self._note_loading(spec, inputs, result.loading)

@@ -38,9 +38,6 @@ class Needs(NamedTuple):
     device: str | None = None
 
 
-HOST_NEEDS: Final = Needs(HOST)
-
-
 def _seconds_of(needs: Needs) -> float:
     return UNKNOWN_SECONDS if needs.seconds is None else needs.seconds
 

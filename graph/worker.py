@@ -14,11 +14,9 @@ from typing import Any
 
 from graph.context import Preview
 from graph.errors import Cancelled, DeclarationError
+from graph.events import PREVIEW_SECONDS
 from graph.processes import Channel, Courier, Spool, shown
 from graph.workers import Request, ThreadWorker, failure_of, said_of
-
-#: Previews are made at the first step and then at most this often.
-PREVIEW_SECONDS = 0.2
 
 
 class _Remote:
