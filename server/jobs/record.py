@@ -1,0 +1,100 @@
+"""What a job is: what was accepted, its state, and how it ended. Plain data, the same in the store and in memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+STATES: Final[tuple[str, ...]] = get_args(JobState)
+#: States that never change again.
+FINAL: Final = frozenset(("done", "failed", "cancelled"))
+#: After so many tries that each ended with the death of the process its node ran in, a job is failed (`worker_lost`).
+MOST_TRIES: Final = 3
+
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(now_ms: int | None = None) -> str:
+    """A job id: 26 letters and digits (ULID in small letters); ids made later sort later, to the millisecond."""
+    number = (now_ms if now_ms is not None else time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+class NewJob(NamedTuple):
+    """What is asked to be accepted: already validated, seeds drawn, cost estimated. Nothing of it changes later."""
+
+    id: str
+    #: The saved workflow's name, or that of the document; "" if it has none. For show and for filters.
+    workflow: str
+    #: The document as canonical JSON, named inputs set: what runs, whatever happens to the saved workflow.
+    document: bytes
+    inputs: Mapping[str, Any]  # Any: plain JSON, as given
+    targets: tuple[str, ...] | None
+    #: The drawn seeds by "node.port".
+    seeds: Mapping[str, int]
+    #: SHA-256 (hex) of the uploads that the document names: these are kept as long as the job is.
+    files: tuple[str, ...] = ()
+    priority: int = 0
+    client: str = ""
+    #: Estimated device-seconds.
+    cost_s: float = 0.0
+    retry_of: str | None = None
+    #: Name of a webhook target of the settings file.
+    webhook: str | None = None
+    #: The Idempotency-Key and a digest of the request it came with.
+    idempotency: tuple[str, bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as the store has it. Times are seconds since 1970, for show only: order is by `position`."""
+
+    id: str
+    workflow: str
+    state: JobState
+    inputs: Mapping[str, Any]  # Any: plain JSON
+    targets: tuple[str, ...] | None
+    seeds: Mapping[str, int]
+    files: tuple[str, ...]
+    priority: int
+    client: str
+    #: Place among the queued jobs of its priority and client; smaller goes first. Moves change it.
+    position: float
+    cost_s: float
+    #: Tries in a row that ended with the death of a process.
+    tries: int
+    created: float
+    started: float | None = None
+    ended: float | None = None
+    retry_of: str | None = None
+    webhook: str | None = None
+    #: What came out; None until it has ended. See `JobResult`.
+    result: JobResult | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the job has ended."""
+        return self.state in FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """How a job ended, written in one transaction with its final state.
+
+    `nodes`: one row per node or element as `graph.active.NodeResult` has it, without what is for logs only (trace,
+    key); `outputs`: the named outputs, plain values as they are and others described ({"type", "digest", ...});
+    `problem`: the problem document of a failed job.
+    """
+
+    seconds: float = 0.0
+    #: Seconds on devices, which the client is charged with.
+    device_seconds: float = 0.0
+    nodes: tuple[Mapping[str, Any], ...] = ()  # Any: plain JSON, here and below
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    problem: Mapping[str, Any] | None = None

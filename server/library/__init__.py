@@ -1,0 +1,1 @@
+"""What people keep: workflows and their versions, drafts, uploaded files, outputs, pictures of values."""
