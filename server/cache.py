@@ -47,7 +47,9 @@ def verify(home: Path, json: bool) -> int:
         print_json(found)
     else:
         entries = sum(kept["entries"] for kept in folders.values())
-        print_data(f"{memo['files']} values ({size_text(memo['bytes'])}) and {entries} disk_cache entries read; {len(bad)} damaged")
+        print_data(
+            f"{memo['files']} values ({size_text(memo['bytes'])}) and {entries} disk_cache entries read; {len(bad)} damaged"
+        )
     for line in bad:
         tell(line)
     for name, kept in folders.items():

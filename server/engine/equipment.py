@@ -70,11 +70,19 @@ def devices_facts(devices: tuple[str, ...]) -> tuple[str, int]:
     command = [sys.executable, "-P", "-m", "server.engine.equipment", *devices]
     try:
         child = subprocess.run(
-            command, capture_output=True, text=True, env=child_environment(), timeout=LOOK_S, check=False, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            text=True,
+            env=child_environment(),
+            timeout=LOOK_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         kind, budget = json.loads(child.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:
-        raise Unusable(f"The devices {', '.join(devices)} cannot be looked at; check the driver with `latentgraph doctor`.") from error
+        raise Unusable(
+            f"The devices {', '.join(devices)} cannot be looked at; check the driver with `latentgraph doctor`."
+        ) from error
     if budget is None:
         raise Unusable(kind)
     return kind, budget

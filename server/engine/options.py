@@ -45,5 +45,5 @@ class EngineOptions:
     def from_json(cls, text: str) -> EngineOptions:
         """What `to_json` gave."""
         found = json.loads(text)
-        folders = {name: Path(found.pop(name)) for name in ("home", "output_folder")}
-        return cls(**folders, devices=tuple(found.pop("devices")), **found)
+        found |= {name: Path(found[name]) for name in ("home", "output_folder")} | {"devices": tuple(found["devices"])}
+        return cls(**found)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from server.engine.failures import INTERNAL, job_problem
 from server.engine.framing import encode
-from server.engine.messages import Ended, Events
+from server.engine.messages import Ended, Events, Tried
 
 #: Seconds between two batches.
 TICK_S: Final = 0.02
@@ -25,6 +25,7 @@ class Told(NamedTuple):
 
     job: str
     events: list[dict[str, Any]]  # Any: plain JSON
+    tried: list[Tried]
     ended: Ended | None
 
 
@@ -87,8 +88,9 @@ class Outbox:
     def _frames(self, messages: Iterable[tuple[Any, ...]], sources: Iterable[Source]) -> bytes:
         told = [source.collect() for source in sources]
         batch = latest([[one.job, event] for one in told for event in one.events])
+        tried = [message for one in told for message in one.tried]
         ended = [one.ended for one in told if one.ended is not None]
-        return b"".join(self._frame(message) for message in [*messages, *([Events(batch)] if batch else []), *ended])
+        return b"".join(self._frame(message) for message in [*messages, *([Events(batch)] if batch else []), *tried, *ended])
 
     def _frame(self, message: tuple[Any, ...]) -> bytes:
         try:

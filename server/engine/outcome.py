@@ -15,7 +15,7 @@ from typing import Any, Final
 from graph.active import NodeResult
 from graph.blob import digest_of
 from graph.errors import Problem, WorkflowError
-from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent
+from graph.events import Event, kind_of
 from graph.plan import Plan
 from graph.types import encode
 from graph.workers import Value
@@ -27,13 +27,6 @@ LONGEST_TEXT: Final = 8000
 #: A named output of more characters of JSON is only described.
 LARGEST_OUTPUT: Final = 256 * 1024
 
-_KINDS: Final = {
-    NodeEvent: "node",
-    CachedEvent: "cached",
-    ProgressEvent: "progress",
-    PreviewEvent: "preview",
-    NoteEvent: "note",
-}
 #: An absolute path of two parts or more. Not what follows "http:/", and not "a/b".
 _PATH: Final = re.compile(r"(?<![\w./~-])(?:/[^\s/'\":,;()<>]+){2,}/?")
 _PLAIN: Final = frozenset(("int", "float", "text", "bool", "none"))
@@ -57,12 +50,9 @@ class Teller:
         """The problems of a workflow."""
         return [Problem(one.code, self.text(one.message), one.node, one.port) for one in error.problems]
 
-    def event(self, event: Event) -> dict[str, Any] | None:  # Any: plain JSON
-        """An event of a run; None for one that is told in another way (the run's own state)."""
-        kind = _KINDS.get(type(event))  # type: ignore[arg-type]  # RunEvent is no key
-        if kind is None:
-            return None
-        found = {"event": kind, **event._asdict()}
+    def event(self, event: Event) -> dict[str, Any]:  # Any: plain JSON
+        """An event of a run."""
+        found = {"event": kind_of(event), **event._asdict()}
         if "message" in found:
             found["message"] = self.text(found["message"])
         return found
