@@ -187,6 +187,19 @@ class Handle:
         finally:
             self._run.listener = None
 
+    def drain(self) -> list[Event]:
+        """The events since the last call; waits for none."""
+        return self._run.drain()
+
+    @property
+    def run(self) -> ActiveRun:
+        """What the executor knows of the run: for looking at, not for changing."""
+        return self._run
+
+    def nodes(self) -> list[NodeResult]:
+        """How the nodes of a run that has ended did, without making its outputs live."""
+        return self._engine.nodes_of(self._run)
+
     def result(self) -> RunResult:
         """The result of a run that has ended."""
         return self._engine.result_of(self._run)
@@ -416,7 +429,14 @@ class Engine:
             raise WorkflowError(problems)
 
     def result_of(self, run: ActiveRun) -> RunResult:
-        """The result of a run that has ended: one line per node that was wanted, or per element."""
+        """The result of a run that has ended, its outputs as live values."""
+        tasks, plan = run.tasks, run.plan
+        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
+        outputs = outputs_of(run, self.library.wire_types)
+        return RunResult(run.state, self.nodes_of(run), outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+
+    def nodes_of(self, run: ActiveRun) -> list[NodeResult]:
+        """How a run that has ended did: one line per node that was wanted, or per element."""
         tasks, plan = run.tasks, run.plan
         nodes: list[NodeResult] = []
         above = set(plan.skipped)
@@ -444,9 +464,7 @@ class Engine:
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
-        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
-        outputs = outputs_of(run, self.library.wire_types)
-        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+        return nodes
 
     def _resolved(self, run: ActiveRun, task: int) -> Mapping[str, Any]:
         """The record of a run for an effect that stores it: enough to run it again and to say what made it."""
