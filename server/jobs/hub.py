@@ -38,6 +38,8 @@ TICK_S, TICK_PER_READER_S, LONGEST_TICK_S = 0.03, 0.0002, 0.4
 QUEUE_S: Final = 0.2
 #: Most ids of queued jobs that are told; the rest is read in pages.
 MOST_WAITING: Final = 200
+#: Jobs whose place in line is known.
+MOST_POSITIONS: Final = 1000
 #: A reader that fell out of the ring gets snapshots at most so often.
 RESYNC_S: Final = 0.5
 #: Silence after which a reader is woken to send a sign of life, and how often that is looked at.
@@ -179,14 +181,26 @@ class _Place:
         self.not_before = 0.0
 
 
-class Reader:
-    """Somebody who follows streams. `unsent` gives the bytes written and not yet taken by the network; `drop` ends it.
+class Wire(Protocol):
+    """What a reader is written to, as far as the hub looks at it; `asyncio.Transport` is one."""
 
-    It waits with `wait`, takes with `take` or `take_sse`, writes, and waits again.
+    def get_write_buffer_size(self) -> int:
+        """Bytes written and not yet taken by the network."""
+
+    def is_closing(self) -> bool:
+        """Whether nobody is there any more."""
+
+
+class Reader:
+    """Somebody who follows streams over `wire`; `drop` is called when it does not take what is sent.
+
+    It waits with `wait`, takes with `take` or `take_sse`, writes, and waits again, until `is_over`.
     """
 
-    def __init__(self, hub: Hub, unsent: Callable[[], int], drop: Callable[[], object]) -> None:
-        self._hub, self.unsent, self.drop = hub, unsent, drop
+    def __init__(self, hub: Hub, wire: Wire, drop: Callable[[], object]) -> None:
+        self._hub, self.wire, self.drop = hub, wire, drop
+        #: The server stops: nothing more will come.
+        self.is_over = False
         self._places: dict[str, _Place] = {}
         self._wake: asyncio.Future[None] | None = None
         self._is_due = True
@@ -357,6 +371,7 @@ class Hub:
         self._readers: set[Reader] = set()
         self._watch: Callable[[str, bool], object] = lambda job, wanted: None
         self._queue: Queue | None = None
+        self._positions: tuple[float, dict[str, int]] | None = None
         self._all = Stream(ALL, self._next_epoch(), self._snapshot_of_all)
         self._due: set[Stream] = set()
         self._flush_at: asyncio.TimerHandle | None = None
@@ -433,9 +448,9 @@ class Hub:
         live = self._live.get(id)
         return None if live is None else Facts(live.job, live.rows)
 
-    def reader(self, unsent: Callable[[], int], drop: Callable[[], object]) -> Reader:
+    def reader(self, wire: Wire, drop: Callable[[], object]) -> Reader:
         """A new reader; close it in the end."""
-        reader = Reader(self, unsent, drop)
+        reader = Reader(self, wire, drop)
         self._readers.add(reader)
         if self._sweep_at is None:
             self._sweep_at = asyncio.get_running_loop().call_later(SWEEP_S, self._sweep)
@@ -450,6 +465,16 @@ class Hub:
         if job.is_final:
             self._of_store(live)
         return live.stream
+
+    def position(self, id: str) -> int | None:
+        """A queued job's place in line, 1 is next; at most `QUEUE_S` old. None if very many are before it."""
+        now = self.clock()
+        if self._positions is None or now >= self._positions[0]:
+            order = self._queue.waiting(MOST_POSITIONS) if self._queue is not None else []
+            self._positions = now + QUEUE_S, {job: number for number, job in enumerate(order, 1)}
+        known = self._positions[1]
+        # One that came meanwhile stands at the end.
+        return known.get(id, len(known) + 1 if len(known) < MOST_POSITIONS else None)
 
     def queue_json(self) -> Plain:
         """The queue in numbers, and the ids of the jobs next in line (at most `MOST_WAITING`)."""
@@ -500,7 +525,8 @@ class Hub:
             if timer is not None:
                 timer.cancel()
         for reader in list(self._readers):
-            reader.drop()
+            reader.is_over = True
+            reader.wake()
 
     # Inside.
 
@@ -620,12 +646,16 @@ class Hub:
 
     @staticmethod
     def _look_at(reader: Reader, now: float) -> None:
-        unsent = reader.unsent()
+        if reader.wire.is_closing():
+            reader.wake()  # so that it finds out
+            return
+        unsent = reader.wire.get_write_buffer_size()
         if unsent == 0 or unsent < reader.unsent_bytes:
             reader.moved_at = now
         reader.unsent_bytes = unsent
         if unsent > MOST_UNSENT or now - reader.moved_at > STALL_S:
             reader.drop()
+            reader.wake()
         elif now - reader.taken_at >= HEARTBEAT_S:
             reader.wake()
 
