@@ -15,7 +15,7 @@ from aiohttp import web
 
 from server.api.models import JobId
 from server.api.route import Call, route
-from server.jobs.hub import Hub, Stream
+from server.jobs.hub import Reader, Stream
 
 #: Bytes that the kernel may hold for one stream; it takes what is above as backpressure, and the stream skips to the latest.
 SEND_BUFFER_BYTES: Final = 128 * 1024
@@ -62,26 +62,28 @@ async def follow(call: Call, stream: Stream) -> web.StreamResponse:
     if stream.has_ended and stream.place_of(last_id) == stream.seq:
         return web.Response(status=204)  # tells EventSource not to come again
     response = web.StreamResponse(headers=_HEADERS)
-    await response.prepare(request)
     transport = request.transport
-    if transport is not None:
-        with suppress(ConnectionResetError):
-            await _write(hub, response, transport, stream, last_id)
+    if transport is None:
+        return response
+    reader = hub.reader(transport, transport.abort)
+    try:
+        reader.add(stream, last_id)  # before anything is awaited: the stream of a job that waits is kept by its readers
+        await response.prepare(request)
+        bound_send_buffer(transport)
+        await _write(response, reader, stream)
+    except ConnectionResetError:
+        pass  # the client is gone
+    finally:
+        reader.close()
     return response
 
 
-async def _write(hub: Hub, response: web.StreamResponse, transport: asyncio.Transport, stream: Stream, last_id: str | None) -> None:
-    bound_send_buffer(transport)
-    reader = hub.reader(transport, transport.abort)
-    try:
-        reader.add(stream, last_id)
-        await response.write(_BEGIN)
-        while stream.name in reader and not reader.is_over:
-            await reader.wait()
-            await response.write(reader.take_sse(stream.name) or _ALIVE)
-        await response.write_eof()
-    finally:
-        reader.close()
+async def _write(response: web.StreamResponse, reader: Reader, stream: Stream) -> None:
+    await response.write(_BEGIN)
+    while stream.name in reader and not reader.is_over:
+        await reader.wait()
+        await response.write(reader.take_sse(stream.name) or _ALIVE)
+    await response.write_eof()
 
 
 def bound_send_buffer(transport: asyncio.Transport) -> None:

@@ -291,7 +291,16 @@ async def cancel_job(call: Call, id: JobId) -> JobView:
     "/v1/jobs/{id}/retry",
     answers=202,
     tags=("jobs",),
-    refuses=("not_found", "conflict", "invalid_workflow", "idempotency_mismatch", "queue_full", "draining", "catalogue_unavailable", "disk_full"),
+    refuses=(
+        "not_found",
+        "conflict",
+        "invalid_workflow",
+        "idempotency_mismatch",
+        "queue_full",
+        "draining",
+        "catalogue_unavailable",
+        "disk_full",
+    ),
     idempotent=True,
 )
 async def retry_job(call: Call, id: JobId, body: RetryRequest) -> Answer[JobView]:

@@ -148,7 +148,9 @@ class _Client:
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             place = ".".join(str(step)[:40] for step in first["loc"][1:])
-            known = 'This is no command of the socket. Send "do": "subscribe", "unsubscribe" or "ping"; /v1/docs has their members.'
+            known = (
+                'This is no command of the socket. Send "do": "subscribe", "unsubscribe" or "ping"; /v1/docs has their members.'
+            )
             text = f"{place}: {first['msg']}. Change it; /v1/docs has the commands." if place else known
             await self._send({"event": "error", "code": "invalid", "detail": text})
             return
