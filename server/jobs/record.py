@@ -131,3 +131,17 @@ class Delivery(NamedTuple):
     job: str
     target: str
     attempts: int
+
+
+def problem_of(code: str, title: str, detail: str, **facts: Any) -> dict[str, Any]:  # Any: plain JSON
+    """The problem document of a failed job: like `Refusal.document`, without a status."""
+    return {"type": f"urn:latentgraph:problem:{code}", "title": title, "code": code, "detail": detail, **facts}
+
+
+def lost_problem(tries: int) -> dict[str, Any]:  # Any: plain JSON
+    """The problem of a job that is given up because a process died under it each time."""
+    detail = (
+        f"The process that ran a node of this job died {tries} times in a row, so the job was given up. See `history`; "
+        "start it again once the cause is mended."
+    )
+    return problem_of("worker_lost", "The process died under it", detail)
