@@ -113,7 +113,8 @@ class Folder:
         """A folder that is a link is not followed (spec L4); say so rather than show nothing."""
         with suppress(OSError):
             if self.below and stat.S_ISLNK(os.lstat(self.root.folder / self.below).st_mode):
-                raise Refusal("forbidden", f"{self.shown} is a link, which is not followed. Put a folder there.".capitalize())
+                shown = self.shown[0].upper() + self.shown[1:]
+                raise Refusal("forbidden", f"{shown} is a link, which is not followed. Put a folder there.")
 
     @contextmanager
     def _refusing(self, name: str) -> Iterator[None]:
