@@ -1,8 +1,9 @@
 """Saved workflows: plain files that people may also edit, copy and keep under version control themselves.
 
-One file per workflow, `NAME.json`, in the data folder's `workflows/`, in folders the operator named, and, to read only, among
-the shipped templates; of two of one name the first in this order counts. What a save replaces is kept as a version. The
-version of a content is the SHA-256 of its bytes, so an edit from outside is noticed like any other.
+One file per workflow, `NAME.json`, in folders the operator named, in the data folder's `workflows/`, and, to read only, among
+the shipped templates; of two of one name the first in this order counts, and new ones go into the first folder. What a save
+replaces is kept as a version, in the data folder. The version of a content is the SHA-256 of its bytes, so an edit from
+outside is noticed like any other.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class Workflows:
         named = [_Place(_named_folder(path), "folder") for path in folders]
         has_shipped = templates is not None and templates.is_dir()
         shipped = [_Place(Folder(Root(templates), "", "the shipped workflows"), "template")] if templates and has_shipped else []
-        self._places = [self._own, *named, *shipped]
+        self._places = [*named, self._own, *shipped]
         self._versions = self._own.folder.inner(".versions")
         self._lock = threading.Lock()
         self._readings: dict[tuple[int, str], tuple[Stamp, _Reading]] = {}
@@ -243,7 +244,7 @@ class Workflows:
         precondition.check(found.etag if found else None, f'Workflow "{name}"')
         if found and found.content.data == text and found.place.source != "template":
             return found.saved(name)
-        place = self._own if found is None or found.place.source == "template" else found.place
+        place = self._places[0] if found is None or found.place.source == "template" else found.place
         if found is None:
             self._refuse_many()
         elif place is found.place:
@@ -252,7 +253,7 @@ class Workflows:
         return Saved(name, text, etag_of(text), stamp.modified, place.source)
 
     def _refuse_many(self) -> None:
-        count = len(self._own.folder.stamps())
+        count = len(self._places[0].folder.names())
         if count >= MOST_WORKFLOWS:
             raise Refusal("too_large", f"There are {count} saved workflows; at most {MOST_WORKFLOWS} are kept. Delete some.")
 

@@ -256,7 +256,7 @@ def test_templates_are_read_only_and_saving_one_makes_your_own(home: Path, tmp_p
     assert asyncio.run(library.read("mini")) == template
 
 
-def test_workflows_of_a_named_folder_are_saved_where_they_lie(home: Path, tmp_path: Path) -> None:
+def test_workflows_of_a_named_folder_are_saved_there_and_new_ones_too(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "flows"
     folder.mkdir()
     (folder / "mine.json").write_text(text(1))
@@ -266,7 +266,7 @@ def test_workflows_of_a_named_folder_are_saved_where_they_lie(home: Path, tmp_pa
     assert [path.name for path in folder.iterdir()] == ["mine.json"]  # versions lie in the data folder
     assert asyncio.run(library.version("mine", 1)).text == text(1).encode()
     save(library, "new", 3)
-    assert (home / "workflows" / "new.json").exists()
+    assert (folder / "new.json").read_text() == text(3)
     with pytest.raises(WrongUsage, match="which is no folder"):
         Workflows(home, NodeTypes(home), folders=[tmp_path / "none"])
 
