@@ -1,0 +1,34 @@
+"""What handlers work with: one object per part of the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from server.api.guard import Guesses
+    from server.api.session import Keys
+    from server.configuration import Settings
+    from server.health import Health
+    from server.metrics import Metrics
+
+
+@dataclass(slots=True)
+class Services:
+    """The parts of a running server. Any: the parts that are not assembled yet."""
+
+    settings: Settings
+    keys: Keys
+    metrics: Metrics
+    health: Health
+    guesses: Guesses
+    desk: Any = None
+    hub: Any = None
+    engine: Any = None
+    catalogue: Any = None
+    workflows: Any = None
+    drafts: Any = None
+    files: Any = None
+    outputs: Any = None
+    pictures: Any = None
+    webhooks: Any = None
