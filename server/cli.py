@@ -188,6 +188,34 @@ def reproduce(
 
 @app.command()
 @reported
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, outside the data folder.", show_default=False)],
+    home: Home = None,
+    json: AsJson = False,
+) -> int:
+    """Copy jobs, workflows, drafts, uploads, outputs and settings; the server may run."""
+    from server.backup import backup as make_backup
+    from server.settings import home_folder
+
+    return make_backup(home_folder(home), folder, json)
+
+
+@app.command()
+@reported
+def restore(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `backup` made.", show_default=False)],
+    home: Home = None,
+    json: AsJson = False,
+) -> int:
+    """Copy a backup into an empty data folder."""
+    from server.backup import restore as restore_backup
+    from server.settings import home_folder
+
+    return restore_backup(home_folder(home), folder, json)
+
+
+@app.command()
+@reported
 def bench(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="engine, store, fidelity, ...; all if not given.", show_default=False)
