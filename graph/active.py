@@ -81,11 +81,14 @@ class ActiveRun:
         values: dict[int, dict[int, Value]],
         output_folder: Path,
         resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
+        job: str = "",
     ) -> None:
         self.plan, self.queue, self.values = plan, queue, values
         self.tasks = plan.tasks
         self.output_folder = output_folder
         self.resolved = resolved
+        #: The id of the server's job that this run carries out; "" on the command line.
+        self.job = job
         self.started = time.monotonic()
         self.state: RunStateName = "running"
         self.cancelled = False

@@ -359,9 +359,13 @@ class Engine:
     # ---- running ----
 
     def start(
-        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
+        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "",
+        listener: Callable[[], object] | None = None, job: str = "",
     ) -> Handle:  # fmt: skip
-        """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events."""
+        """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
+
+        `job` is the id of the server's job: outputs are named by it, so that a job that is tried again publishes once.
+        """
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
         if undrawn:
             raise ValueError(f"the seeds of {', '.join(undrawn)} are not drawn; plan with seeds=engine.draw_seeds(compiled)")
@@ -369,7 +373,7 @@ class Engine:
         needs = needs_of(plan.tasks, plan.run, lambda task: self._estimate(plan.tasks, task))
         self._refuse_too_big(plan, needs)
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
-        run = ActiveRun(plan, queue, values, output_folder, self._resolved)
+        run = ActiveRun(plan, queue, values, output_folder, self._resolved, job)
         run.listener = listener
         self.executor.start(run)
         return Handle(self, run)
@@ -484,7 +488,7 @@ class Engine:
                 "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
             }
-        return {
+        return ({"job": run.job} if run.job else {}) | {
             "format": "latentgraph/run-1",
             "workflow": document_to_json(tasks.compiled.document),
             "seeds": {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in run.plan.seeds.items()},
