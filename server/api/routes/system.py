@@ -81,7 +81,7 @@ async def read_server(call: Call) -> ServerView:
 @route("GET", "/readyz", tags=("operation",))
 async def read_ready(call: Call) -> Answer[ReadyView]:
     """Whether new work is taken and done: 200, or 503 with the checks that fail."""
-    checks = [CheckView(name=one.name, ok=one.is_ok, message=one.message) for one in call.services.health.checks()]
+    checks = [CheckView(name=one.name, ok=one.is_ok, message=one.message) for one in await call.services.health.checks()]
     ready = all(check.ok for check in checks)
     return Answer(ReadyView(ready=ready, checks=checks), status=200 if ready else 503)
 
