@@ -158,11 +158,15 @@ class Queue:
         self.under_way[entry.id] = entry
         self._ahead_s[client] = self._ahead_s.get(client, 0.0) + _charge(entry.cost_s)
         self._served.add(client)
+        self._used[client] -= self._forgiven(client)
         self._last_turn[client] = self._charged_s
         return entry
 
     def _turn(self, client: str) -> float:
-        return self.spent(client) - (self._charged_s - self._last_turn[client]) / FORGIVEN_PER
+        return self.spent(client) - self._forgiven(client)
+
+    def _forgiven(self, client: str) -> float:
+        return (self._charged_s - self._last_turn[client]) / FORGIVEN_PER
 
     def put_back(self, id: str) -> None:
         """Let a job wait again that was taken and could not be started; its old place is kept."""
