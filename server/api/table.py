@@ -19,6 +19,9 @@ MODULES: Final = (
     LIGHT,
     "server.api.routes.session",
     "server.api.routes.system",
+    "server.api.routes.jobs",
+    "server.api.routes.events",
+    "server.api.routes.socket",
 )
 
 

@@ -116,7 +116,9 @@ class JobStore:
         """Make a queued job a running one; None if it ended meanwhile."""
 
         def act(connection: sqlite3.Connection) -> Started | None:
-            connection.execute("UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued'", (self._clock(), id))
+            connection.execute(
+                "UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued'", (self._clock(), id)
+            )
             return _started(connection, id)
 
         return self._writes.submit(act)
@@ -125,7 +127,9 @@ class JobStore:
         """A running job and its document; None if it runs no more."""
         return self._reads.submit(lambda connection: _started(connection, id))
 
-    def end(self, id: str, state: JobState, result: JobResult, costs: Mapping[str, Sequence[float]] | None = None) -> Future[Job | None]:
+    def end(
+        self, id: str, state: JobState, result: JobResult, costs: Mapping[str, Sequence[float]] | None = None
+    ) -> Future[Job | None]:
         """Enter a final state with its result, in one step; None if the job had ended (or was deleted) before.
 
         `costs` are learned seconds to keep along (see `costs.py`).
@@ -253,7 +257,9 @@ class JobStore:
     def documents_named(self) -> Future[frozenset[str]]:
         """The names of the workflows that jobs which have not ended came from."""
         return self._reads.submit(
-            lambda connection: _strings(connection, "SELECT DISTINCT workflow FROM jobs WHERE ended_seq IS NULL AND workflow != ''")
+            lambda connection: _strings(
+                connection, "SELECT DISTINCT workflow FROM jobs WHERE ended_seq IS NULL AND workflow != ''"
+            )
         )
 
     # ---- webhooks ----
@@ -487,7 +493,9 @@ def _forget_oldest(connection: sqlite3.Connection, keep: int) -> None:
 
 
 def _keep_costs(connection: sqlite3.Connection, costs: Mapping[str, Sequence[float]]) -> None:
-    connection.executemany("INSERT OR REPLACE INTO costs VALUES (?, ?)", [(name, _json(list(past))) for name, past in costs.items()])
+    connection.executemany(
+        "INSERT OR REPLACE INTO costs VALUES (?, ?)", [(name, _json(list(past))) for name, past in costs.items()]
+    )
 
 
 def _fact(connection: sqlite3.Connection, name: str) -> float:
