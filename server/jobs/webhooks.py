@@ -34,6 +34,8 @@ RETRY_S: Final = (1.0, 5.0, 25.0, 120.0, 600.0, 1800.0, 3600.0, 3600.0)
 ATTEMPT_S: Final = 10.0
 #: Attempts under way, of all targets and of one.
 MOST_AT_ONCE, MOST_PER_TARGET = 16, 2
+#: Due deliveries that are looked at: many of a target that does not answer must not hide those of another.
+_MOST_DUE: Final = 2000
 #: The store is asked at least so often.
 _LOOK_S: Final = 30.0
 #: Networks that embed other addresses, which may be private.
@@ -133,7 +135,7 @@ class Webhooks:
             self._wake.clear()
             wait_s = _LOOK_S
             try:
-                for delivery in await asyncio.wrap_future(self._store.due_deliveries()):
+                for delivery in await asyncio.wrap_future(self._store.due_deliveries(_MOST_DUE)):
                     self._begin(delivery)
                 wait_s = await self._wait_s()
             except Refusal as refusal:  # the disk is full, say: it may be better later
