@@ -19,7 +19,17 @@ from typing import Any, Final, NamedTuple
 
 from server.jobs import schema
 from server.jobs.record import (
-    FINAL, MOST_TRIES, Accepted, Delivery, Job, JobFilter, JobPage, JobResult, JobState, NewJob, lost_problem,
+    FINAL,
+    MOST_TRIES,
+    Accepted,
+    Delivery,
+    Job,
+    JobFilter,
+    JobPage,
+    JobResult,
+    JobState,
+    NewJob,
+    lost_problem,
 )  # fmt: skip
 from server.jobs.writer import Committer, Lane, ReaderThread, WriterThread
 from server.problems import Refusal
@@ -92,9 +102,9 @@ class JobStore:
         return self._uptime_before + self._monotonic() - self._opened
 
     @property
-    def error(self) -> str:
-        """Why the last write failed; "" while all is well."""
-        return self.committer.error
+    def last_commit_age_s(self) -> float:
+        """Seconds since something was last committed (or the file was opened)."""
+        return time.monotonic() - self.committer.committed_at
 
     def close(self) -> None:
         """Write what waits and let go of the file."""
@@ -127,19 +137,9 @@ class JobStore:
         """A running job and its document; None if it runs no more."""
         return self._reads.submit(lambda connection: _started(connection, id))
 
-    def end(
-        self, id: str, state: JobState, result: JobResult, costs: Mapping[str, Sequence[float]] | None = None
-    ) -> Future[Job | None]:
-        """Enter a final state with its result, in one step; None if the job had ended (or was deleted) before.
-
-        `costs` are learned seconds to keep along (see `costs.py`).
-        """
-
-        def act(connection: sqlite3.Connection) -> Job | None:
-            _keep_costs(connection, costs or {})
-            return self._end(connection, id, state, result)
-
-        return self._writes.submit(act)
+    def end(self, id: str, state: JobState, result: JobResult) -> Future[Job | None]:
+        """Enter a final state with its result, in one step; None if the job had ended (or was deleted) before."""
+        return self._writes.submit(lambda connection: self._end(connection, id, state, result))
 
     def _end(self, connection: sqlite3.Connection, id: str, state: JobState, result: JobResult) -> Job | None:
         row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()

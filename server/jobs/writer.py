@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from server.jobs import schema
+from server.problems import Refusal
 
 T = TypeVar("T")
 #: What is done inside a transaction; it may be rolled back, so it changes nothing but the database.
@@ -157,6 +158,7 @@ class WriterThread:
     def __init__(self, committer: Committer) -> None:
         self._committer = committer
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._lock, self._is_closed = threading.Lock(), False
         # A daemon: a disk that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="jobs-writer", daemon=True)
         self._thread.start()
@@ -164,12 +166,18 @@ class WriterThread:
     def submit(self, act: Act[T], undo: Act[None] | None = None) -> Future[T]:
         """Have `act` carried out in the next transaction."""
         future: Future[T] = Future()
-        self._waiting.put(Write(act, future, undo))
+        with self._lock:  # else a write could come after the last one was taken, and never be answered
+            if self._is_closed:
+                future.set_exception(Refusal("draining", "The job database is closed: the server is shutting down."))
+            else:
+                self._waiting.put(Write(act, future, undo))
         return future
 
     def close(self) -> None:
         """Write what waits, then let go of the file."""
-        self._waiting.put(None)
+        with self._lock:
+            self._is_closed = True
+            self._waiting.put(None)
         self._thread.join()
 
     def _run(self) -> None:
