@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from server.api.guard import Guesses
     from server.api.session import Keys
-    from server.configuration import Settings
+    from server.configuration import Settings, Source
     from server.health import Health
     from server.metrics import Metrics
 
@@ -28,7 +28,10 @@ class Services:
     catalogue: Any = None
     workflows: Any = None
     drafts: Any = None
+    preferences: Any = None
     files: Any = None
     outputs: Any = None
     pictures: Any = None
     webhooks: Any = None
+    #: Where each setting comes from.
+    sources: tuple[Source, ...] = ()

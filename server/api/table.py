@@ -19,6 +19,13 @@ MODULES: Final = (
     LIGHT,
     "server.api.routes.session",
     "server.api.routes.system",
+    "server.api.routes.nodes",
+    "server.api.routes.workflows",
+    "server.api.routes.drafts",
+    "server.api.routes.models",
+    "server.api.routes.devices",
+    "server.api.routes.cache",
+    "server.api.routes.settings",
 )
 
 
