@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -18,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
-from graph.compile import Compiled, compile_document
+from graph.compile import Compiled, compile_document, draw_seeds
 from graph.disk_cache import DEFAULT_FOLDER, FOLDER, DiskCacheFolder
 from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
@@ -35,7 +34,7 @@ from graph.needs import loading_signature, needs_of, queue_of
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
 from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule
-from graph.spec import MAX_SEED, NodeSpec
+from graph.spec import NodeSpec
 from graph.types import encode
 from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
@@ -267,13 +266,8 @@ class Engine:
         return compiled
 
     def draw_seeds(self, compiled: Compiled) -> dict[str, int]:
-        """Draw the random seeds of a document, 53 bits each; ports under one named input share a draw. By "node.port"."""
-        drawn: dict[str, int] = {}
-        shared: dict[str, int] = {}
-        for node, port, name in compiled.random:
-            seed = secrets.randbelow(MAX_SEED + 1)
-            drawn[f"{compiled.ids[node]}.{port}"] = seed if name is None else shared.setdefault(name, seed)
-        return drawn
+        """See `graph.compile.draw_seeds`."""
+        return draw_seeds(compiled)
 
     # ---- planning ----
 
