@@ -29,6 +29,7 @@ class Services:
     workflows: Any = None
     drafts: Any = None
     preferences: Any = None
+    models: Any = None
     files: Any = None
     outputs: Any = None
     pictures: Any = None

@@ -74,9 +74,7 @@ async def list_devices(call: Call) -> DevicesView:
     )
 
 
-@route(
-    "POST", "/v1/devices/free", tags=("devices",), refuses=("not_found", "engine_unavailable", "not_ready_in_time")
-)
+@route("POST", "/v1/devices/free", tags=("devices",), refuses=("not_found", "engine_unavailable", "not_ready_in_time"))
 async def free_memory(call: Call, body: FreeRequest) -> FreedView:
     """Drop what devices hold and nothing uses now. The next job that needs it loads it again."""
     engine = call.services.engine

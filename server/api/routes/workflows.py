@@ -203,7 +203,11 @@ async def read_workflow(call: Call, name: Name) -> Answer[JsonObject]:
 
 
 @route(
-    "GET", "/v1/workflows/{name}/file", tags=("workflows",), refuses=("not_found", "too_large"), produces="application/octet-stream"
+    "GET",
+    "/v1/workflows/{name}/file",
+    tags=("workflows",),
+    refuses=("not_found", "too_large"),
+    produces="application/octet-stream",
 )
 async def download_workflow(call: Call, name: Name) -> web.StreamResponse:
     """Download a saved workflow's file, whatever it holds."""

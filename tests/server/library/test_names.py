@@ -54,7 +54,9 @@ def test_an_unfit_output_id_is_known(name):
 
 @pytest.mark.spec("R-P05")
 @given(
-    st.text() | st.text("0123456789abcdefABCDEF\u0660\u0967", min_size=63, max_size=65) | st.from_regex(r"[0-9a-f]{64}\n?", fullmatch=True)
+    st.text()
+    | st.text("0123456789abcdefABCDEF\u0660\u0967", min_size=63, max_size=65)
+    | st.from_regex(r"[0-9a-f]{64}\n?", fullmatch=True)
 )
 def test_a_file_id_is_64_small_hexadecimal_digits_and_nothing_else(text):
     fit = len(text) == 64 and set(text) <= set("0123456789abcdef")
