@@ -74,7 +74,7 @@ async def list_drafts(call: Call) -> DraftList:
     return DraftList(drafts=[DraftEntryView.model_validate(entry._asdict()) for entry in entries])
 
 
-@route("GET", "/v1/drafts/{id}", tags=("drafts",), refuses=("not_found", "conflict", "too_large"), etag=True)
+@route("GET", "/v1/drafts/{id}", tags=("drafts",), refuses=("not_found", "conflict", "too_large", "forbidden"), etag=True)
 async def read_draft(call: Call, id: DraftId) -> Answer[DraftView]:
     """Read a draft."""
     draft: Draft = await call.services.drafts.read(id)

@@ -20,6 +20,7 @@ from server.library.precondition import Precondition
 from server.library.workflows import Entry, Saved, Version
 from server.problems import Refusal, problem_json
 
+_READS: Final = ("invalid_workflow", "too_large", "forbidden")
 _CHANGES: Final = ("precondition_required", "precondition_failed", "disk_full", "forbidden")
 
 
@@ -192,7 +193,7 @@ async def list_workflows(call: Call) -> WorkflowList:
     return WorkflowList(workflows=[_entry(entry) for entry in await call.services.workflows.entries()])
 
 
-@route("GET", "/v1/workflows/{name}", tags=("workflows",), refuses=("not_found", "invalid_workflow", "too_large"), etag=True)
+@route("GET", "/v1/workflows/{name}", tags=("workflows",), refuses=("not_found", *_READS), etag=True)
 async def read_workflow(call: Call, name: Name) -> Answer[JsonObject]:
     """Read a saved workflow's document.
 
@@ -257,7 +258,7 @@ async def copy_workflow(call: Call, name: Name, body: NewName) -> Answer[SavedVi
     return _saved(await call.services.workflows.copy(name, body.name))
 
 
-@route("GET", "/v1/workflows/{name}/versions", tags=("workflows",), refuses=("not_found", "too_large"))
+@route("GET", "/v1/workflows/{name}/versions", tags=("workflows",), refuses=("not_found", "too_large", "forbidden"))
 async def list_versions(call: Call, name: Name) -> VersionList:
     """List the versions of a workflow, newest first: the current one and the last 50 it replaced; of a deleted one too."""
     return VersionList(versions=[_version(version) for version in await call.services.workflows.versions(name)])
@@ -265,7 +266,7 @@ async def list_versions(call: Call, name: Name) -> VersionList:
 
 @route(
     "GET", "/v1/workflows/{name}/versions/{version}", tags=("workflows",), etag=True,
-    refuses=("not_found", "invalid_workflow", "too_large"),
+    refuses=("not_found", *_READS),
 )  # fmt: skip
 async def read_version(call: Call, name: Name, version: VersionNumber) -> Answer[JsonObject]:
     """Read one version's document."""
@@ -286,7 +287,7 @@ async def restore_version(call: Call, name: Name, body: RestoreRequest) -> Answe
 
 @route(
     "POST", "/v1/workflows/validate", tags=("workflows",),
-    refuses=("not_found", "too_large", "catalogue_unavailable"),
+    refuses=("not_found", "too_large", "forbidden", "catalogue_unavailable"),
 )  # fmt: skip
 async def validate_workflow(call: Call, body: ValidateRequest) -> Validated:
     """Check a workflow and tell every problem; runs nothing and needs no engine."""
@@ -303,7 +304,7 @@ async def validate_workflow(call: Call, body: ValidateRequest) -> Validated:
 
 @route(
     "POST", "/v1/workflows/plan", tags=("workflows",),
-    refuses=("not_found", "invalid_workflow", "too_large", "catalogue_unavailable", "engine_unavailable", "not_ready_in_time"),
+    refuses=("not_found", *_READS, "catalogue_unavailable", "engine_unavailable", "not_ready_in_time"),
 )  # fmt: skip
 async def plan_workflow(call: Call, body: PlanRequest) -> PlanView:
     """Tell what a run would do: what is remembered, what runs and where, how long, how much memory. Draws no seeds."""
@@ -314,7 +315,7 @@ async def plan_workflow(call: Call, body: PlanRequest) -> PlanView:
 
 @route(
     "POST", "/v1/workflows/why", tags=("workflows",),
-    refuses=("not_found", "invalid_workflow", "too_large", "catalogue_unavailable", "engine_unavailable", "not_ready_in_time"),
+    refuses=("not_found", *_READS, "catalogue_unavailable", "engine_unavailable", "not_ready_in_time"),
 )  # fmt: skip
 async def why_node(call: Call, body: WhyRequest) -> WhyView:
     """Tell why a node would run again, or why not."""
