@@ -81,11 +81,14 @@ class ActiveRun:
         values: dict[int, dict[int, Value]],
         output_folder: Path,
         resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
+        job: str = "",
     ) -> None:
         self.plan, self.queue, self.values = plan, queue, values
         self.tasks = plan.tasks
         self.output_folder = output_folder
         self.resolved = resolved
+        #: The id of the server's job that this run carries out; "" on the command line.
+        self.job = job
         self.started = time.monotonic()
         self.state: RunStateName = "running"
         self.cancelled = False
@@ -209,6 +212,17 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         elif _exists(value, run):
             outputs[name] = _live(value, run, wire_types)
     return outputs
+
+
+def values_of(run: ActiveRun) -> dict[str, Any]:
+    """The named outputs that exist: a `Value` where a task gave it, lists of these, or what a light node gave."""
+    return {name: _made(value, run) for name, value in run.plan.roots.outputs.items() if _exists(value, run)}
+
+
+def _made(value: Any, run: ActiveRun) -> Any:
+    if isinstance(value, Pending):
+        return run.values[value.task][value.port]
+    return [_made(item, run) for item in value] if isinstance(value, list) else value
 
 
 # Functions of the module, not inside `outputs_of`: a nested function that calls itself is a cycle, which would keep the

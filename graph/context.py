@@ -59,6 +59,11 @@ class Context:
         """The record of the run for an effect that stores it: workflow, seeds, keys, versions. Empty outside a run."""
         return {}
 
+    @property
+    def job(self) -> str:
+        """The id of the server's job that an effect runs in; "" on the command line and outside a run."""
+        return str(self.resolved.get("job", ""))
+
     def borrow(self, recipe: Recipe[M]) -> AbstractContextManager[M]:
         """The live model part of `recipe` on this device, kept from eviction while the block runs."""
         return _built(recipe, self.device)

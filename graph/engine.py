@@ -187,6 +187,19 @@ class Handle:
         finally:
             self._run.listener = None
 
+    def drain(self) -> list[Event]:
+        """The events since the last call; waits for none."""
+        return self._run.drain()
+
+    @property
+    def run(self) -> ActiveRun:
+        """What the executor knows of the run: for looking at, not for changing."""
+        return self._run
+
+    def nodes(self) -> list[NodeResult]:
+        """How the nodes of a run that has ended did, without making its outputs live."""
+        return self._engine.nodes_of(self._run)
+
     def result(self) -> RunResult:
         """The result of a run that has ended."""
         return self._engine.result_of(self._run)
@@ -346,9 +359,13 @@ class Engine:
     # ---- running ----
 
     def start(
-        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
+        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "",
+        listener: Callable[[], object] | None = None, job: str = "",
     ) -> Handle:  # fmt: skip
-        """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events."""
+        """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
+
+        `job` is the id of the server's job: outputs are named by it, so that a job that is tried again publishes once.
+        """
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
         if undrawn:
             raise ValueError(f"the seeds of {', '.join(undrawn)} are not drawn; plan with seeds=engine.draw_seeds(compiled)")
@@ -356,7 +373,7 @@ class Engine:
         needs = needs_of(plan.tasks, plan.run, lambda task: self._estimate(plan.tasks, task))
         self._refuse_too_big(plan, needs)
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
-        run = ActiveRun(plan, queue, values, output_folder, self._resolved)
+        run = ActiveRun(plan, queue, values, output_folder, self._resolved, job)
         run.listener = listener
         self.executor.start(run)
         return Handle(self, run)
@@ -416,7 +433,14 @@ class Engine:
             raise WorkflowError(problems)
 
     def result_of(self, run: ActiveRun) -> RunResult:
-        """The result of a run that has ended: one line per node that was wanted, or per element."""
+        """The result of a run that has ended, its outputs as live values."""
+        tasks, plan = run.tasks, run.plan
+        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
+        outputs = outputs_of(run, self.library.wire_types)
+        return RunResult(run.state, self.nodes_of(run), outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+
+    def nodes_of(self, run: ActiveRun) -> list[NodeResult]:
+        """How a run that has ended did: one line per node that was wanted, or per element."""
         tasks, plan = run.tasks, run.plan
         nodes: list[NodeResult] = []
         above = set(plan.skipped)
@@ -444,9 +468,7 @@ class Engine:
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
-        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
-        outputs = outputs_of(run, self.library.wire_types)
-        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+        return nodes
 
     def _resolved(self, run: ActiveRun, task: int) -> Mapping[str, Any]:
         """The record of a run for an effect that stores it: enough to run it again and to say what made it."""
@@ -466,7 +488,7 @@ class Engine:
                 "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
             }
-        return {
+        return ({"job": run.job} if run.job else {}) | {
             "format": "latentgraph/run-1",
             "workflow": document_to_json(tasks.compiled.document),
             "seeds": {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in run.plan.seeds.items()},

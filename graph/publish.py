@@ -14,9 +14,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from graph.context import Context
 from graph.owner import Owner, is_gone
 
 #: What a published name looks like, without its suffix.
@@ -35,8 +37,33 @@ _swept: Final[set[Path]] = set()
 
 def unique_name(prefix: str) -> str:
     """A name that no earlier call gave: the prefix (its unfit characters as "_"), the UTC time, 48 random bits."""
-    fit = re.sub(r"[^A-Za-z0-9_-]+", "_", prefix).strip("_")[:80] or "output"
-    return f"{fit}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(6)}"
+    return f"{_fit(prefix, 80)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(6)}"
+
+
+def output_name(ctx: Context, prefix: str, index: int = 0) -> str:
+    """The name of a node's output number `index`: in a job always the same, so that a retry publishes once; else a unique one.
+
+    The job's id stands in the name: its outputs are found by name. A prefix is text and nothing in it is replaced.
+    """
+    origin = _origin(ctx, index)
+    if origin is None:
+        return unique_name(prefix)
+    mark = sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:12]
+    return f"{_fit(prefix, 40)}-{_fit(ctx.job, 64)}-{mark}"
+
+
+def origin_of(ctx: Context, index: int = 0) -> dict[str, Any]:  # Any: plain JSON
+    """What a sidecar says of where its file came from: {"origin": ...} in a job, else nothing."""
+    origin = _origin(ctx, index)
+    return {} if origin is None else {"origin": origin}
+
+
+def _origin(ctx: Context, index: int) -> dict[str, Any] | None:  # Any: plain JSON
+    return {"job": ctx.job, "node": ctx.node_id, "element": ctx.element, "index": index} if ctx.job else None
+
+
+def _fit(text: str, longest: int) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_")[:longest] or "output"
 
 
 def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, sidecar: Mapping[str, Any]) -> Path:
@@ -44,7 +71,8 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
 
     Both are written to dot-files beside their places and synced, then given their names, the sidecar last: it is the
     commit marker. Whatever goes wrong, interrupts included, leaves none of the four; what a killed process left is
-    removed by a later one. Raises ValueError for an unfit name or suffix, FileExistsError if the name is taken (of two
+    removed by a later one. If the name is taken by a file of the same `origin_of`, that one stays and is given: a job
+    that is tried again publishes once. Raises ValueError for an unfit name or suffix, FileExistsError if the name is taken (of two
     writers at once, for one), OSError as the disk does.
     """
     if not NAME.fullmatch(name) or not re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) or suffix == SIDECAR_SUFFIX:
@@ -52,7 +80,8 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
     folder.mkdir(parents=True, exist_ok=True)
     media, note = folder / f"{name}{suffix}", folder / f"{name}{SIDECAR_SUFFIX}"
     _sweep_once(folder)
-    _refuse_taken(media, note)  # before anything large is written; looked at again when the names are given
+    if _is_published(media, note, sidecar):  # before anything large is written; looked at again when the names are given
+        return media
     token = f"{Owner.current()}.{secrets.token_hex(4)}.tmp"
     pairs = [(folder / f".{media.name}.{token}", media), (folder / f".{media.name}{SIDECAR_SUFFIX}.{token}", note)]
     placed: list[Path] = []
@@ -60,9 +89,9 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
         for (temporary, _), data in zip(pairs, (content, _json(sidecar)), strict=True):
             _write(temporary, data)
         with _locked(folder):
-            _refuse_taken(media, note)
-            for temporary, path in pairs:
-                _place(temporary, path, placed)
+            if not _is_published(media, note, sidecar):
+                for temporary, path in pairs:
+                    _place(temporary, path, placed)
         _sync_folder(folder)
     except BaseException:
         for temporary, path in reversed(pairs):
@@ -81,15 +110,27 @@ def remove_unfinished(folder: Path) -> None:
         _sweep(folder, lambda owner: owner == str(Owner.current()))
 
 
-def _refuse_taken(media: Path, note: Path) -> None:
+def _is_published(media: Path, note: Path, sidecar: Mapping[str, Any]) -> bool:
+    """Whether an earlier try of the same work gave these names. Raises FileExistsError if anything else has one of them."""
     if media.exists() and not note.exists():  # perhaps what a killed process left
         with _locked(media.parent):
             _sweep(media.parent, is_gone)
+    if "origin" in sidecar and media.exists() and _origin_in(note) == sidecar["origin"]:
+        return True
     for path in (media, note):
         if path.exists():
             raise FileExistsError(
                 f"{path.name} exists already in {path.parent.name}; outputs are never overwritten, use another name"
             )
+    return False
+
+
+def _origin_in(note: Path) -> Any:  # Any: whatever stands there
+    try:
+        found = json.loads(note.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found.get("origin") if isinstance(found, dict) else None
 
 
 def _place(temporary: Path, path: Path, placed: list[Path]) -> None:

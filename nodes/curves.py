@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from graph.context import Context
 from graph.errors import Refused
 from graph.node import node
-from graph.publish import publish, unique_name
+from graph.publish import origin_of, output_name, publish
 from graph.spec import Doc, File
 from graph.types import plain_fields
 from nodes.files import find_file
@@ -22,9 +22,10 @@ LARGEST_BYTES: Final = 2**20
 @node(title="Save curve", version=1, category="save", effect=True, output="file")
 def save_curve(ctx: Context, curve: Curve, name: Annotated[str, Doc("How the file's name begins")] = "curve") -> str:
     """Write a curve as JSON, with what it was measured on, and give its file name."""
-    chosen = unique_name(name)
+    chosen = output_name(ctx, name)
     content = json.dumps({"format": FORMAT, **plain_fields(curve)}, indent=2, allow_nan=False).encode()
-    publish(ctx.output_folder, chosen, ".curve", content, {"id": chosen, "file": f"{chosen}.curve", "kind": "curve"})
+    record = {"id": chosen, "file": f"{chosen}.curve", "kind": "curve", "run": dict(ctx.resolved), **origin_of(ctx)}
+    publish(ctx.output_folder, chosen, ".curve", content, record)
     return f"{chosen}.curve"
 
 

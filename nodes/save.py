@@ -10,11 +10,13 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from graph.context import Context
+from graph.errors import Refused
 from graph.node import node
-from graph.publish import publish, unique_name
+from graph.publish import origin_of, output_name, publish
 from graph.spec import Doc
 from nodes.image import LARGEST_GRID_SIDE, to_pictures
 from nodes.values import Image
@@ -28,7 +30,22 @@ RUN_CHUNK: Final = "latentgraph"
 PARAMETERS_CHUNK: Final = "parameters"
 
 
-@node(title="Save image", version=1, category="save", effect=True, output="file")
+def _refuse_without_encoder(inputs: dict[str, Any]) -> dict[str, Any]:  # Any: inputs of any kind, none of which is looked at
+    """While planning: an encoder that is missing must not be noticed at the end of a long run (spec J10)."""
+    try:
+        from PIL import _imaging  # heavy: not every plan saves
+
+        has_encoder = hasattr(_imaging, "zip_encoder")
+    except ImportError:
+        has_encoder = False
+    if not has_encoder:
+        raise Refused(
+            "PNG files cannot be written here: Pillow or its zlib is missing. Install pillow again", code="missing_encoder"
+        )
+    return {}
+
+
+@node(title="Save image", version=1, category="save", effect=True, output="file", resolve=_refuse_without_encoder)
 def save_image(
     ctx: Context,
     image: Image,
@@ -36,14 +53,18 @@ def save_image(
 ) -> str:
     """Write a PNG that carries its workflow and settings, and give its file name. Never replaces a file.
 
-    Of several pictures in one value each becomes a file; the first one's name is given, the others are noted.
+    Of several pictures in one value each becomes a file; the first one's name is given, the others are noted. A job that
+    is tried again finds what it saved before and saves nothing twice.
     """
-    settings = settings_of(ctx.resolved) | {"width": image.width, "height": image.height}
+    resolved = ctx.resolved
+    settings = settings_of(resolved) | {"width": image.width, "height": image.height}
     names = []
-    for picture in to_pictures(image):
-        chosen = unique_name(name)
-        record = {"id": chosen, "file": f"{chosen}.png", "kind": "image", "settings": settings, "run": dict(ctx.resolved)}
-        publish(ctx.output_folder, chosen, ".png", png_bytes(picture, settings, ctx.resolved), record)
+    for index, picture in enumerate(to_pictures(image)):
+        chosen = output_name(ctx, name, index)
+        content = png_bytes(picture, settings, resolved)
+        record = {"id": chosen, "file": f"{chosen}.png", "kind": "image", "settings": settings, "run": dict(resolved)}
+        record |= {"sha256": sha256(content).hexdigest(), **origin_of(ctx, index)}
+        publish(ctx.output_folder, chosen, ".png", content, record)
         names.append(f"{chosen}.png")
     if names[1:]:
         ctx.note(f"Also saved: {', '.join(names[1:])}.")

@@ -6,16 +6,24 @@ setting: it is where they lie (`server.settings.home_folder`).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from graph.errors import nearest
-from server.settings import HOME_VARIABLE, WrongUsage
+from server.api.connections import Limits
+from server.settings import DEFAULT_HOST, DEFAULT_PORT, WrongUsage
 
 # Any, in this module: plain values as they stand in a file.
 
@@ -62,9 +70,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    host: Annotated[str, Field(min_length=1, max_length=255)] = "127.0.0.1"
+    host: Annotated[str, Field(min_length=1, max_length=255)] = DEFAULT_HOST
     """Address to listen on. Others than this machine's own need `hosts` (for 0.0.0.0 and ::)."""
-    port: Annotated[int, Field(ge=0, le=65535)] = 8765
+    port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
     """Port to listen on; 0 takes any that is free."""
     hosts: Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], *Listed] = ()
     """Further names that the server is called by (exact, with or without a port): a proxy's, this machine's on the network."""
@@ -115,19 +123,19 @@ class Settings(BaseSettings):
     images_wait_s: Seconds = 90.0
     """/v1/images answers within this time, or says that the job goes on."""
 
-    header_s: Seconds = 10.0
+    header_s: Seconds = Limits().header_s
     """The headers of a request must come within this time."""
-    idle_s: Seconds = 75.0
+    idle_s: Seconds = Limits().idle_s
     """A connection without a request is kept so long."""
-    write_stall_s: Seconds = 30.0
+    write_stall_s: Seconds = Limits().write_stall_s
     """A client that takes nothing for so long is dropped."""
     body_grace_s: Seconds = 10.0
     """The first byte of a body must come within this time."""
     body_bytes_per_s: Annotated[float, Field(gt=0, le=1e9)] = 1000.0
     """From then on a body must come this fast on average."""
-    max_connections: Count = 4096
+    max_connections: Count = Limits().max_connections
     """So many connections at a time."""
-    max_connections_per_address: Count = 1024
+    max_connections_per_address: Count = Limits().max_connections_per_address
     """So many of one address; this machine's own may have `max_connections`."""
 
     webhooks: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")], WebhookTarget] = {}
@@ -136,6 +144,10 @@ class Settings(BaseSettings):
     """What is logged."""
     metrics: bool = True
     """Whether /metrics is served."""
+
+    def limits(self) -> Limits:
+        """Those of connections."""
+        return Limits(*(getattr(self, name) for name in Limits._fields))
 
     @classmethod
     def settings_customise_sources(
@@ -146,7 +158,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags and file come as one mapping (`load_settings` has merged them); nothing else is read on the way."""
+        """`load_settings` has put the sources together and remembers which is which; nothing else is read on the way."""
         return (init_settings,)
 
 
@@ -167,11 +179,11 @@ class Loaded(NamedTuple):
     sources: tuple[Source, ...]
 
 
-def load_settings(home: Path, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Loaded:
+def load_settings(home: Path, flags: Mapping[str, Any]) -> Loaded:
     """The settings of a data folder. `flags` that are None do not count. Raises WrongUsage with what to mend."""
     given: dict[str, tuple[Any, str]] = {}
     given |= {name: (value, str(home / FILE)) for name, value in _of_file(home / FILE).items()}
-    given |= {name: (value, f"{PREFIX}{name.upper()}") for name, value in _of_environment(environment).items()}
+    given |= {name: (value, f"{PREFIX}{name.upper()}") for name, value in _of_environment().items()}
     given |= {name: (value, _flag(name)) for name, value in flags.items() if value is not None}
     try:
         settings = Settings(**{name: value for name, (value, _) in given.items()})
@@ -180,45 +192,31 @@ def load_settings(home: Path, flags: Mapping[str, Any], environment: Mapping[str
     return Loaded(settings, tuple(_sources(settings, given)))
 
 
-def sources(home: Path, environment: Mapping[str, str]) -> tuple[Source, ...]:
+def sources(home: Path) -> tuple[Source, ...]:
     """Where each setting comes from without flags, as `doctor` shows it. Raises WrongUsage with what to mend."""
-    return load_settings(home, {}, environment).sources
+    return load_settings(home, {}).sources
 
 
 def _of_file(path: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
+        found = TomlConfigSettingsSource(Settings, path)()
     except OSError as error:
         raise WrongUsage(f"{path} cannot be read ({error.strerror}). Make it readable, or remove it.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no UTF-8
         raise WrongUsage(f"{path} is no valid TOML: {error}. Mend it there, or remove the file.") from None
     for name in found:
         if name not in Settings.model_fields:
-            raise WrongUsage(
-                f'{path} has "{name}", which is no setting.{nearest(name, Settings.model_fields)} Remove or rename it.'
-            )
+            advice = nearest(name, Settings.model_fields)
+            raise WrongUsage(f'{path} has "{name}", which is no setting.{advice} Remove or rename it.')
     return found
 
 
-def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Through pydantic-settings, which knows what is JSON in a variable; it reads os.environ, and this is the same form."""
-    found: dict[str, Any] = {}
-    for variable, text in environment.items():
-        name = variable.removeprefix(PREFIX).lower()
-        if variable.startswith(PREFIX) and variable != HOME_VARIABLE and name in Settings.model_fields:
-            found[name] = _json(variable, text) if name in ("time_limits_s", "webhooks") else text
-    return found
-
-
-def _json(variable: str, text: str) -> Any:
-    import json
-
+def _of_environment() -> dict[str, Any]:
+    """What LATENTGRAPH_* say; those that are no settings (LATENTGRAPH_HOME, LATENTGRAPH_MODELS) do not count."""
     try:
-        return json.loads(text)
-    except ValueError:
-        raise WrongUsage(f"{variable} is no JSON object. Write one, or use {FILE}.") from None
+        return EnvSettingsSource(Settings)()
+    except SettingsError as error:
+        raise WrongUsage(f"A variable LATENTGRAPH_* cannot be read: {error}. Write JSON there, or use {FILE}.") from None
 
 
 def _flag(name: str) -> str:

@@ -24,7 +24,7 @@ def file_path(home: Path, sha256: str) -> Path:
 def beside(compiled: Compiled, folder: Path) -> tuple[PickedFile, ...]:
     """Files that the workflow names and that lie in `folder`, the one of the workflow file, with the right content."""
     found = []
-    for name, digest in {(name, digest) for _, _, name, digest in _needed(compiled)}:
+    for name, digest in {(name, digest) for _, _, name, digest in needed_files(compiled)}:
         path = folder / name  # a plain name: validation lets no folder pass
         with contextlib.suppress(OSError), path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() == digest:
@@ -36,7 +36,7 @@ def refuse_missing(compiled: Compiled, home: Path, picked: Iterable[PickedFile],
     """Raise WorkflowError naming every file that the workflow needs and that is neither here nor being brought."""
     brought = {entry.sha256 for entry in picked}
     problems = []
-    for node, port, name, digest in _needed(compiled):
+    for node, port, name, digest in needed_files(compiled):
         if digest not in brought and not file_path(home, digest).is_file():
             what = f"{name!r} (sha256 {digest[:12]}...)"
             message = f"{node}.{port} needs {what}, which is not in {home / 'files'}. Give its path with --set."
@@ -45,7 +45,7 @@ def refuse_missing(compiled: Compiled, home: Path, picked: Iterable[PickedFile],
         raise WorkflowError(problems)
 
 
-def _needed(compiled: Compiled) -> Iterator[tuple[str, str, str, str]]:
+def needed_files(compiled: Compiled) -> Iterator[tuple[str, str, str, str]]:
     """Node, port, name and SHA-256 of every file literal; an optional one that is not set is none."""
     for index, port in compiled.files:
         values = compiled.literals[index].get(port)

@@ -27,13 +27,15 @@ class Check(NamedTuple):
 class Pulse(Protocol):
     """What is asked of the parts that work."""
 
+    async def look(self) -> None:
+        """Find out what `checks` is to tell, if that takes a while."""
+
     def checks(self) -> Iterable[Check]:
         """What must hold for new work to be done."""
         ...
 
     def stalled(self) -> str | None:
         """Why no work goes on although there is some; None if it does."""
-        ...
 
 
 class Health:
@@ -80,7 +82,7 @@ class Health:
                 return reason
         return None
 
-    def checks(self) -> list[Check]:
+    async def checks(self) -> list[Check]:
         """Everything that must hold for new work to be taken and done."""
         free, floor = self._free()
         found = [
@@ -88,5 +90,6 @@ class Health:
             Check("disk", free >= floor, f"{free // 2**20} MiB free, floor {floor // 2**20} MiB"),
         ]
         for pulse in self.pulses:
+            await pulse.look()
             found.extend(pulse.checks())
         return found

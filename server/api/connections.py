@@ -11,16 +11,13 @@ import json
 import logging
 import socket
 from collections import Counter
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, NamedTuple, cast
 
 from aiohttp import web
 
 from server.api.headers import set_headers
 from server.api.problems import problem_response
 from server.problems import Refusal
-
-if TYPE_CHECKING:
-    from server.configuration import Settings
 
 _log: Final = logging.getLogger("latentgraph.http")
 
@@ -33,11 +30,21 @@ _MOST_HEADERS: Final = 100
 _BACKLOG: Final = 1024
 
 
-class Connections:
-    """Listens for an application, within the limits of the settings."""
+class Limits(NamedTuple):
+    """What `server.configuration.Settings` says of connections; these stand until the settings are read."""
 
-    def __init__(self, application: web.Application, settings: Settings) -> None:
-        self.settings = settings
+    header_s: float = 10.0
+    idle_s: float = 75.0
+    write_stall_s: float = 30.0
+    max_connections: int = 4096
+    max_connections_per_address: int = 1024
+
+
+class Connections:
+    """Listens for an application, within limits that hold for connections made from then on."""
+
+    def __init__(self, application: web.Application, limits: Limits) -> None:
+        self.limits = limits
         self.count = 0
         self.by_address: Counter[str] = Counter()
         self._runner = web.AppRunner(application, handle_signals=False)
@@ -66,9 +73,9 @@ class Connections:
         """Count a connection; False if there are too many."""
         self.count += 1
         self.by_address[address] += 1
-        settings = self.settings
-        most = settings.max_connections if _is_loopback(address) else settings.max_connections_per_address
-        return self.count <= settings.max_connections and self.by_address[address] <= most
+        limits = self.limits
+        most = limits.max_connections if _is_loopback(address) else limits.max_connections_per_address
+        return self.count <= limits.max_connections and self.by_address[address] <= most
 
     def release(self, address: str) -> None:
         """A counted connection is gone."""
@@ -91,11 +98,11 @@ class Connection(web.RequestHandler):
     __slots__ = ("_address", "_connections", "_header_bytes", "_header_timer", "_stall_timer")
 
     def __init__(self, server: web.Server, connections: Connections) -> None:
-        settings = connections.settings
+        limits = connections.limits
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
-            keepalive_timeout=settings.idle_s,
+            keepalive_timeout=limits.idle_s,
             lingering_time=LINGER_S,
             max_line_size=MOST_LINE_BYTES,
             max_field_size=MOST_LINE_BYTES,
@@ -141,7 +148,7 @@ class Connection(web.RequestHandler):
         if self._header_bytes > MOST_HEADER_BYTES:
             self._abort("its headers are too long")
         elif self._header_timer is None and data:
-            seconds = self._connections.settings.header_s
+            seconds = self._connections.limits.header_s
             self._header_timer = self._loop.call_later(seconds, self._abort, "its headers did not come in time")
 
     def _stop_header_timer(self) -> None:
@@ -153,7 +160,7 @@ class Connection(web.RequestHandler):
     def pause_writing(self) -> None:
         """The client takes nothing: it has until the deadline to go on."""
         super().pause_writing()
-        seconds = self._connections.settings.write_stall_s
+        seconds = self._connections.limits.write_stall_s
         self._stall_timer = self._loop.call_later(seconds, self._abort, "it does not take its answer")
 
     def resume_writing(self) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from server.api.binding import Binding
     from server.api.guard import Guesses
+    from server.api.route import Route
     from server.api.session import Keys
     from server.configuration import Settings, Source
     from server.health import Health
@@ -22,6 +25,7 @@ class Services:
     metrics: Metrics
     health: Health
     guesses: Guesses
+    bindings: Mapping[Route, Binding]
     desk: Any = None
     hub: Any = None
     engine: Any = None
@@ -36,3 +40,5 @@ class Services:
     webhooks: Any = None
     #: Where each setting comes from.
     sources: tuple[Source, ...] = ()
+    #: Documents of the interface that were made already, by what makes them.
+    documents: dict[object, bytes] = field(default_factory=dict)

@@ -43,8 +43,8 @@ class Keys:
     @classmethod
     def load(cls, home: Path, port: int) -> Keys:
         """The keys of a data folder, made if missing. Raises WrongUsage if others can read them or they are too short."""
-        secret = _key(home / "secret", "the secret that signs sessions").encode()
-        return cls(read_token(home), secret, port, home / "closed_sessions")
+        token, secret = check_keys(home)
+        return cls(token, secret.encode(), port, home / "closed_sessions")
 
     @property
     def token(self) -> str:
@@ -99,9 +99,9 @@ def _write_closed(path: Path, closed: dict[str, int]) -> None:
     os.replace(temporary, path)
 
 
-def read_token(home: Path) -> str:
-    """The token of a data folder, made if missing. Raises WrongUsage if others can read it or it is too short."""
-    return _key(home / "token", "the token")
+def check_keys(home: Path) -> tuple[str, str]:
+    """Token and secret of a data folder, made if missing. Raises WrongUsage if others can read them or they are too short."""
+    return _key(home / "token", "the token"), _key(home / "secret", "the secret that signs sessions")
 
 
 def _key(path: Path, what: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -19,14 +19,11 @@ MODULES: Final = (
     LIGHT,
     "server.api.routes.session",
     "server.api.routes.system",
-    "server.api.routes.nodes",
-    "server.api.routes.workflows",
-    "server.api.routes.drafts",
-    "server.api.routes.models",
-    "server.api.routes.devices",
-    "server.api.routes.cache",
-    "server.api.routes.settings",
-)
+    *(f"server.api.routes.{name}" for name in (
+        "jobs", "events", "socket", "nodes", "workflows", "drafts", "models", "cache", "devices", "settings",
+        "files", "outputs", "images", "values",
+    )),
+)  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -75,7 +72,8 @@ def light_table() -> Table:
 def whole_table() -> Table:
     """Every route with its types; imports their modules, which takes a while."""
     for name in MODULES:
-        importlib.import_module(name)
+        if importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
     from server.api.binding import bind
 
     order = {name: number for number, name in enumerate(MODULES)}

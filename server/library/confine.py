@@ -26,6 +26,8 @@ _SAFE: Final = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW
 #: The kernel asks to be asked again when something was renamed while it looked.
 _ATTEMPTS: Final = 100
 _LONGEST_NAME: Final = 4095
+#: How the names of unfinished files end; they begin with a dot.
+TEMPORARY: Final = ".tmp"
 
 _Opener = Callable[[int, str, int], int]
 
@@ -37,6 +39,21 @@ class Opened(NamedTuple):
     size: int
     mtime_ns: int
     inode: int
+
+
+class Temporary(NamedTuple):
+    """A file that has no name yet, open for writing."""
+
+    file: int
+    folder: int
+    name: str
+
+    def place(self, name: str) -> None:
+        """Make its content and then its name durable; it replaces what has the name. Raises FileNotFoundError for an unfit one."""
+        _refuse_unfit(name)
+        os.fsync(self.file)
+        os.rename(self.name, name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        os.fsync(self.folder)
 
 
 class Root:
@@ -81,6 +98,11 @@ class Root:
             raise ValueError(f"{name} has more than {most_bytes} bytes")
         return bytes(content)
 
+    def touch(self, name: str) -> None:
+        """Note that the file is used now. Raises FileNotFoundError."""
+        with self.opened(name) as found:
+            os.utime(found.file)
+
     def has(self, name: str) -> bool:
         """Whether there is a plain file of this name."""
         try:
@@ -91,25 +113,36 @@ class Root:
 
     def write(self, name: str, content: bytes) -> None:
         """Put this content there, whole or not at all, durable when it returns; replaces what is there. Folders above are made."""
-        folder, last = self._folder_of(name, make=True)
-        temporary = f".{secrets.token_hex(8)}.tmp"
+        above = name.rpartition("/")[0]
+        with self.temporary(above) as new:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(new.file, view) :]
+            new.place(name.rpartition("/")[2])
+
+    @contextmanager
+    def temporary(self, below: str = "") -> Iterator[Temporary]:
+        """A new file (0600) for the length of a block, in the folder or in one below it; removed unless it was placed."""
+        name = f".{secrets.token_hex(8)}{TEMPORARY}"
+        folder, last = self._folder_of(f"{below}/{name}" if below else name, make=True)
         try:
-            file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600, dir_fd=folder)
+            file = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600, dir_fd=folder)
             try:
-                view = memoryview(content)
-                while view:
-                    view = view[os.write(file, view) :]
-                os.fsync(file)
+                yield Temporary(file, folder, last)
             finally:
                 os.close(file)
-            os.rename(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
-            os.fsync(folder)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
+                with suppress(FileNotFoundError):
+                    os.unlink(last, dir_fd=folder)
         finally:
             os.close(folder)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a file of the folder itself another name there. Raises FileNotFoundError."""
+        for one in (name, new):
+            _refuse_unfit(one)
+            if "/" in one:
+                raise _missing(one)
+        os.rename(name, new, src_dir_fd=self._root, dst_dir_fd=self._root)
 
     def remove(self, name: str) -> None:
         """Remove the file or link of this name; what a link points to stays. Raises FileNotFoundError for a folder too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import json
 import os
@@ -17,8 +18,11 @@ from pathlib import Path
 import pytest
 
 import graph.publish as publishing
+from graph.context import Context
 from graph.owner import Owner, _start_of
-from graph.publish import publish, unique_name
+from graph.publish import NAME, origin_of, output_name, publish, unique_name
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_file_and_its_sidecar_appear_together(tmp_path):
@@ -256,3 +260,162 @@ def test_a_killed_writer_leaves_no_torn_file_in_the_listing(tmp_path):
     for sidecar in listed:
         assert json.loads(sidecar.read_text()) == {"whole": True}
         assert sidecar.with_suffix(".png").read_bytes() == b"pixels" * 20000
+
+
+class InJob(Context):
+    """A node's surroundings in a job of the server."""
+
+    def __init__(self, job="01job", node_id="sub/save", element=None):
+        self.node_id, self.element = node_id, element
+        self._job = job
+
+    @property
+    def resolved(self):
+        return {"job": self._job} if self._job else {}
+
+
+@pytest.mark.spec("J9")
+def test_in_a_job_names_depend_on_job_node_element_and_number_alone():
+    name = output_name(InJob(), "image")
+    assert name == output_name(InJob(), "image")
+    assert re.fullmatch(r"image-01job-[0-9a-f]{12}", name)
+    others = [
+        output_name(InJob(), "image", 1), output_name(InJob(element=0), "image"), output_name(InJob(element=1), "image"),
+        output_name(InJob(node_id="save"), "image"), output_name(InJob(job="02job"), "image"),
+    ]  # fmt: skip
+    assert len({name, *others}) == 6
+    longest = output_name(InJob(job="x" * 200, node_id="n" * 500), "p" * 500)
+    assert NAME.fullmatch(longest)
+
+
+def test_on_the_command_line_names_are_unique():
+    assert output_name(InJob(job=""), "image") != output_name(InJob(job=""), "image")
+    assert origin_of(InJob(job="")) == {}
+
+
+@pytest.mark.spec("R-P07")
+@pytest.mark.parametrize(
+    "prefix",
+    ["%date%", "{seed}", "{0.__class__}", "%(seed)s", "${HOME}", "%s%s%s%n", "{ctx.home}", "../../etc", "a\nb", "\ud800"],
+)
+def test_a_prefix_is_text_and_nothing_in_it_is_replaced(prefix):
+    expected = re.sub(r"[^A-Za-z0-9_-]+", "_", prefix).strip("_") or "output"
+    for ctx in (InJob(), InJob(job="")):
+        name = output_name(ctx, prefix)
+        assert name.startswith(f"{expected}-")
+        assert NAME.fullmatch(name)
+
+
+def trees(*layers):
+    for layer in layers:
+        for path in sorted((ROOT / layer).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text())
+
+
+#: It formats its own captions for training.
+FORMATS = {"nodes/mini/data.py"}
+
+
+@pytest.mark.spec("R-P07")
+def test_no_text_of_a_user_is_used_as_a_format():
+    found = [
+        f"{path}:{node.lineno}"
+        for path, tree in trees("graph", "nodes", "server")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant)
+        and node.func.attr in ("format", "format_map", "vformat", "Template", "safe_substitute") and path not in FORMATS
+    ]  # fmt: skip
+    assert found == []
+
+
+def parents_of(tree):
+    return {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+
+
+#: Hands the folder on: as a field of a request, a frame or an argument, opening nothing.
+HANDS_ON = {
+    "graph/context.py", "graph/workers.py", "graph/processes.py", "graph/worker.py", "graph/execute.py", "graph/active.py",
+    "graph/engine.py",
+}  # fmt: skip
+
+
+@pytest.mark.spec("J1", "J2")
+def test_only_publish_makes_files_in_the_output_folder():
+    """Nodes hand the folder to `publish` as it is, and no other part of graph, nodes or server opens anything in it."""
+    found = []
+    for path, tree in trees("graph", "nodes", "server"):
+        parents = parents_of(tree)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Attribute) or node.attr != "output_folder" or path in HANDS_ON:
+                continue
+            call = parents[node]
+            is_published = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "publish"
+            if not is_published or call.args[0] is not node:
+                found.append(f"{path}:{node.lineno}")
+    assert found == []
+    opens = ("open", "write_text", "write_bytes", "mkdir", "link", "rename", "replace", "touch")
+    for path, tree in trees("graph"):
+        if path not in HANDS_ON:
+            continue
+        found += [
+            f"{path}:{node.lineno}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and any("output_folder" in ast.unparse(part) for part in (node.func, *node.args))
+            and isinstance(node.func, ast.Attribute) and node.func.attr in opens
+        ]  # fmt: skip
+    assert found == []
+
+
+def test_another_try_of_the_same_work_finds_its_file(tmp_path):
+    origin = origin_of(InJob())
+    first = publish(tmp_path, "a", ".png", b"first", {"try": 1, **origin})
+    assert publish(tmp_path, "a", ".png", b"second", {"try": 2, **origin}) == first
+    assert first.read_bytes() == b"first"
+    assert json.loads((tmp_path / "a.json").read_text())["try"] == 1
+    assert len(list(tmp_path.iterdir())) == 2
+    for other in (origin_of(InJob(job="02job")), origin_of(InJob(), 1), {}):
+        with pytest.raises(FileExistsError, match=r"a.png exists already in .*; outputs are never overwritten, use another name"):
+            publish(tmp_path, "a", ".png", b"third", other)
+
+
+def test_of_two_tries_at_once_both_give_the_one_file(tmp_path, monkeypatch):
+    together = threading.Barrier(4)
+    write = publishing._write
+
+    def wait(path, data):
+        if ".json" not in path.name:
+            together.wait(20)  # all have seen that the name is free
+        write(path, data)
+
+    monkeypatch.setattr(publishing, "_write", wait)
+    with ThreadPoolExecutor(4) as threads:
+        given = list(threads.map(lambda n: publish(tmp_path, "a", ".png", b"%d" % n, {"n": n, **origin_of(InJob())}), range(4)))
+    assert set(given) == {tmp_path / "a.png"}
+    assert json.loads((tmp_path / "a.json").read_text())["n"] == int((tmp_path / "a.png").read_bytes())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png"]
+
+
+@pytest.mark.parametrize("damage", ["media gone", "no JSON", "no object"])
+def test_a_name_whose_pair_is_broken_stays_taken(tmp_path, damage):
+    path = publish(tmp_path, "a", ".png", b"first", origin_of(InJob()))
+    if damage == "media gone":
+        path.unlink()
+    else:
+        path.with_suffix(".json").write_text("{" if damage == "no JSON" else "[]")
+    with pytest.raises(FileExistsError):
+        publish(tmp_path, "a", ".png", b"second", origin_of(InJob()))
+
+
+def test_everything_is_on_the_disk_before_a_name_is_given_and_the_names_before_it_is_told(tmp_path, monkeypatch):
+    """No kill can show this: what is written outlives a process, but not a power cut."""
+    done = []
+
+    def synced(handle):
+        done.append(("sync", os.path.basename(os.readlink(f"/proc/self/fd/{handle}")).partition(".tmp")[0].count(".json")
+                     if not os.path.isdir(f"/proc/self/fd/{handle}") else "folder"))  # fmt: skip
+
+    link = os.link
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "link", lambda source, target: (done.append(("link", target.suffix)), link(source, target)))
+    publish(tmp_path, "a", ".png", b"pixels", {})
+    assert done == [("sync", 0), ("sync", 1), ("link", ".png"), ("link", ".json"), ("sync", "folder")]

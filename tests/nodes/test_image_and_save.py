@@ -7,6 +7,8 @@ import io
 import json
 import re
 import struct
+import sys
+import types
 import zlib
 
 import numpy as np
@@ -14,6 +16,8 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageFile
 
+from graph.errors import Refused
+from graph.node import declaration_of
 from nodes.image import from_picture, image_grid, load_image, resize_image, snapped, to_pictures
 from nodes.save import parameters_line, read_png, save_image, settings_of
 from nodes.tensors import WireTensor
@@ -340,3 +344,35 @@ def test_a_png_of_someone_else_has_no_settings():
     assert read_png(encoded(picture())) == {"settings": {}, "run": {}, "workflow": {}}
     with pytest.raises(ValueError, match="this is no readable PNG"):
         read_png(b"no")
+
+
+@pytest.mark.spec("J9")
+def test_a_job_that_is_tried_again_saves_once(saving, call):
+    ctx = saving(RESOLVED | {"job": "01job"})
+    both = Image(WireTensor.of_numpy(np.concatenate([from_picture(picture(seed=seed)).pixels.numpy() for seed in (1, 2)])))
+    first = call(ctx, save_image, both, "My picture")
+    kept = {path.name: path.read_bytes() for path in ctx.output_folder.iterdir()}
+    ctx = saving(RESOLVED | {"job": "01job", "created_at": "2026-01-02T04:00:00+00:00"})
+    assert call(ctx, save_image, both, "My picture") == first
+    assert {path.name: path.read_bytes() for path in ctx.output_folder.iterdir()} == kept
+    assert len(kept) == 4
+    assert all(name.startswith("My_picture-01job-") for name in kept)
+    sidecar = json.loads(kept[first.removesuffix("png") + "json"])
+    assert sidecar["origin"] == {"job": "01job", "node": "save", "element": None, "index": 0}
+    assert sidecar["run"]["job"] == "01job"
+    assert sidecar["sha256"] == hashlib.sha256(kept[first]).hexdigest()
+
+
+@pytest.mark.spec("J10")
+@pytest.mark.parametrize("stub", [None, types.SimpleNamespace()], ids=["no Pillow", "no zlib"])
+def test_a_missing_encoder_is_told_while_planning(monkeypatch, stub):
+    import PIL
+
+    resolve = declaration_of(save_image).resolve
+    assert resolve({}) == {}
+    monkeypatch.setitem(sys.modules, "PIL._imaging", stub)
+    monkeypatch.delattr(PIL, "_imaging")
+    if stub is not None:
+        monkeypatch.setattr(PIL, "_imaging", stub, raising=False)
+    with pytest.raises(Refused, match="PNG files cannot be written here: Pillow or its zlib is missing. Install pillow again"):
+        resolve({})

@@ -34,10 +34,11 @@ def page_folder() -> Path:
 
 @cache
 def assets(folder: Path) -> dict[str, Asset]:
-    """The page's files by name, listed once: a request picks from the list and names no path."""
+    """The page's files by name (and those of our own pages), listed once: a request picks from the list and names no path."""
     return {
         path.name: Asset(path, mimetypes.guess_type(path.name)[0] or "application/octet-stream")
-        for path in sorted((folder / "assets").iterdir())
+        for place in (OWN, folder)
+        for path in sorted((place / "assets").iterdir())
         if path.is_file()
     }
 

@@ -86,9 +86,10 @@ async def served(
     port = listener.getsockname()[1]
     keys = Keys(TOKEN, SECRET, port)
     front = Front(Names.of(port, configuration.hosts, configuration.origins), keys, light_table())
-    connections = Connections(front.application(), configuration)
-    services = Services(configuration, keys, Metrics(), Health(home, configuration.min_free_bytes), front.guesses)
+    connections = Connections(front.application(), configuration.limits())
     table = whole_table() if whole else Table(routes or (), bind(list(routes or ())))
+    health = Health(home, configuration.min_free_bytes)
+    services = Services(configuration, keys, Metrics(), health, front.guesses, table.bindings)
     front.open(table, services)
     await connections.listen(listener)
     try:
