@@ -130,7 +130,10 @@ def test_models_are_listed_by_name_without_their_folders(home: Path, tmp_path: P
         "linked": ("elsewhere", False), "maker/theirs": ("data folder", True), "mine": ("data folder", True),
         "mini": ("shipped", False),
     }  # fmt: skip
-    assert (found["mine"]["pipeline"], found["mine"]["size_bytes"]) == ("ZImagePipeline", 1000 + len('{"_class_name": "ZImagePipeline"}'))
+    assert (found["mine"]["pipeline"], found["mine"]["size_bytes"]) == (
+        "ZImagePipeline",
+        1000 + len('{"_class_name": "ZImagePipeline"}'),
+    )
     assert str(tmp_path) not in json.dumps(found)
 
 
@@ -158,9 +161,7 @@ def test_a_model_that_a_waiting_or_running_job_names_is_not_removed(home: Path) 
 
 @pytest.mark.spec("L11")
 @pytest.mark.spec("K7")
-def test_only_what_lies_in_the_data_folder_itself_is_removed(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_lies_in_the_data_folder_itself_is_removed(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside = model_folder(tmp_path / "outside" / "linked")
     (home / "models").mkdir()
     (home / "models" / "linked").symlink_to(outside)

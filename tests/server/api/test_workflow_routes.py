@@ -114,7 +114,9 @@ def test_rename_and_copy_over_http(home: Path) -> None:
 
 @pytest.mark.spec("L3")
 @pytest.mark.spec("R-P01")
-@pytest.mark.parametrize("name", ["..%2f..%2fetc%2fpasswd", "%2e%2e", "%252e%252e", "a%00b", ".versions", "a%2fb", "~", "%5c%5csrv%5cx"])
+@pytest.mark.parametrize(
+    "name", ["..%2f..%2fetc%2fpasswd", "%2e%2e", "%252e%252e", "a%00b", ".versions", "a%2fb", "~", "%5c%5csrv%5cx"]
+)
 def test_names_that_would_be_paths_are_not_found(home: Path, tmp_path: Path, name: str) -> None:
     async def steps() -> None:
         async with library(home) as server:
@@ -130,6 +132,7 @@ def test_names_that_would_be_paths_are_not_found(home: Path, tmp_path: Path, nam
 def test_what_cannot_be_saved_says_where(home: Path) -> None:
     async def steps() -> None:
         async with library(home) as server:
+
             async def put(body: Any = None, text: str | None = None) -> tuple[int, Any]:
                 status, _, answer = await ask(server, "PUT", "/v1/workflows/a", body, text)
                 return status, answer
@@ -197,7 +200,12 @@ def test_a_valid_workflow_is_told_so_with_inputs_and_by_name(home: Path) -> None
 def test_an_unknown_name_or_a_body_that_is_none_is_refused(home: Path) -> None:
     async def steps() -> None:
         async with library(home) as server:
-            for body, expected in (({"workflow": "gone"}, 404), ({}, 422), ({"workflow": 5}, 422), ({"workflow": SUM, "x": 1}, 422)):
+            for body, expected in (
+                ({"workflow": "gone"}, 404),
+                ({}, 422),
+                ({"workflow": 5}, 422),
+                ({"workflow": SUM, "x": 1}, 422),
+            ):
                 assert (await ask(server, "POST", "/v1/workflows/validate", body))[0] == expected
             assert (await ask(server, "POST", "/v1/workflows/validate", text='{"workflow": '))[0] == 400
 
@@ -388,7 +396,9 @@ def test_a_node_type_that_looks_like_code_is_a_name_nobody_knows(home: Path, kin
 
 
 @pytest.mark.spec("R-M07")
-@pytest.mark.parametrize("text", ["__import__('os').system('id')", "{{7*7}}", "${jndi:x}", "py:1+1", "{0.__class__}", "%(x)s", "\x1b[2J"])
+@pytest.mark.parametrize(
+    "text", ["__import__('os').system('id')", "{{7*7}}", "${jndi:x}", "py:1+1", "{0.__class__}", "%(x)s", "\x1b[2J"]
+)
 def test_texts_that_look_like_code_stay_texts(home: Path, text: str) -> None:
     document = flow({"a": {"type": "text", "inputs": {"value": text}}}, name=text, description=text, view={"title": text})
 
