@@ -20,7 +20,7 @@ from server.api.front import Front
 from server.api.services import Services
 from server.api.session import Keys
 from server.api.table import Table, whole_table
-from server.configuration import Settings, load_settings
+from server.configuration import Settings, Source, load_settings
 from server.engine.link import EngineLink
 from server.engine.messages import Ended, Hello, Planned, Status, Tried
 from server.engine.options import EngineOptions
@@ -31,7 +31,9 @@ from server.jobs.hub import Hub
 from server.jobs.orders import Limits
 from server.jobs.store import JobStore
 from server.library.drafts import Drafts
+from server.library.model_folders import ModelFolders
 from server.library.node_types import NodeTypes
+from server.library.preferences import Preferences
 from server.library.uploads import Uploads
 from server.library.workflows import Workflows
 from server.metrics import Metrics
@@ -114,6 +116,7 @@ class Assembly:
     table: Table
     store: JobStore
     tries: Sequence[tuple[str, int]]
+    sources: tuple[Source, ...]
     services: Services | None = None
     tasks: list[asyncio.Task[Any]] = field(default_factory=list)
 
@@ -131,14 +134,15 @@ class Assembly:
         services.hub.connect(services.engine.watch, services.desk)
         folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
         services.workflows = Workflows(home, services.catalogue, folders=folders)
-        services.drafts = Drafts(home)
+        services.drafts, services.preferences = Drafts(home), Preferences(home)
+        services.models, services.sources = ModelFolders(home), self.sources
         self._keep_files(services)
         relay.pulse = EnginePulse(services.engine, lambda: _has_work(services.desk), self._longest_s())
         health.pulses += [relay.pulse, DatabasePulse(home / DATABASE)]
         _gauges(metrics, services)
         await services.catalogue.load()
         await services.desk.start()
-        for part in (services.workflows, services.drafts, services.files):
+        for part in (services.workflows, services.drafts, services.models, services.files):
             await part.start()
         front.open(self.table, services)
         await services.engine.start()
@@ -196,7 +200,8 @@ class Assembly:
 
 def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Assembly:  # Any: plain values
     """Everything that reads files and may take a while. Raises LatentgraphErrors with what to do."""
-    settings = settings or load_settings(home, flags).settings
+    loaded = load_settings(home, flags)
+    settings = settings or loaded.settings
     devices = chosen_devices(settings.devices)
     table = whole_table()
     end_orphans(home / "spool")
@@ -206,7 +211,7 @@ def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Ass
     tries: list[tuple[str, int]] = []
     with suppress(OSError):
         tries = [(one.run, one.tries) for one in open_tries(home / "tries")]
-    return Assembly(home, settings, devices, table, store, tries)
+    return Assembly(home, settings, devices, table, store, tries, loaded.sources)
 
 
 def _catalogue_file(home: Path, packs: bool) -> Path:
