@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -18,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
-from graph.compile import Compiled, compile_document
+from graph.compile import Compiled, compile_document, draw_seeds
 from graph.disk_cache import DEFAULT_FOLDER, FOLDER, DiskCacheFolder
 from graph.document import document_to_json, read_document
 from graph.environment import cpu_class, environment_of, host_memory_bytes, library_versions, threads_per_device
@@ -35,7 +34,7 @@ from graph.needs import loading_signature, needs_of, queue_of
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
 from graph.processes import Courier, ProcessWorker, Spool
 from graph.schedule import Schedule
-from graph.spec import MAX_SEED, NodeSpec
+from graph.spec import NodeSpec
 from graph.types import encode
 from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
@@ -188,6 +187,19 @@ class Handle:
         finally:
             self._run.listener = None
 
+    def drain(self) -> list[Event]:
+        """The events since the last call; waits for none."""
+        return self._run.drain()
+
+    @property
+    def run(self) -> ActiveRun:
+        """What the executor knows of the run: for looking at, not for changing."""
+        return self._run
+
+    def nodes(self) -> list[NodeResult]:
+        """How the nodes of a run that has ended did, without making its outputs live."""
+        return self._engine.nodes_of(self._run)
+
     def result(self) -> RunResult:
         """The result of a run that has ended."""
         return self._engine.result_of(self._run)
@@ -267,13 +279,8 @@ class Engine:
         return compiled
 
     def draw_seeds(self, compiled: Compiled) -> dict[str, int]:
-        """Draw the random seeds of a document, 53 bits each; ports under one named input share a draw. By "node.port"."""
-        drawn: dict[str, int] = {}
-        shared: dict[str, int] = {}
-        for node, port, name in compiled.random:
-            seed = secrets.randbelow(MAX_SEED + 1)
-            drawn[f"{compiled.ids[node]}.{port}"] = seed if name is None else shared.setdefault(name, seed)
-        return drawn
+        """See `graph.compile.draw_seeds`."""
+        return draw_seeds(compiled)
 
     # ---- planning ----
 
@@ -426,7 +433,14 @@ class Engine:
             raise WorkflowError(problems)
 
     def result_of(self, run: ActiveRun) -> RunResult:
-        """The result of a run that has ended: one line per node that was wanted, or per element."""
+        """The result of a run that has ended, its outputs as live values."""
+        tasks, plan = run.tasks, run.plan
+        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
+        outputs = outputs_of(run, self.library.wire_types)
+        return RunResult(run.state, self.nodes_of(run), outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+
+    def nodes_of(self, run: ActiveRun) -> list[NodeResult]:
+        """How a run that has ended did: one line per node that was wanted, or per element."""
         tasks, plan = run.tasks, run.plan
         nodes: list[NodeResult] = []
         above = set(plan.skipped)
@@ -454,9 +468,7 @@ class Engine:
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
-        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
-        outputs = outputs_of(run, self.library.wire_types)
-        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+        return nodes
 
     def _resolved(self, run: ActiveRun, task: int) -> Mapping[str, Any]:
         """The record of a run for an effect that stores it: enough to run it again and to say what made it."""

@@ -188,6 +188,74 @@ def reproduce(
 
 @app.command()
 @reported
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, outside the data folder.", show_default=False)],
+    home: Home = None,
+    json: AsJson = False,
+) -> int:
+    """Copy jobs, workflows, drafts, uploads, outputs and settings; the server may run."""
+    from server.backup import backup as make_backup
+    from server.settings import home_folder
+
+    return make_backup(home_folder(home), folder, json)
+
+
+@app.command()
+@reported
+def restore(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `backup` made.", show_default=False)],
+    home: Home = None,
+    json: AsJson = False,
+) -> int:
+    """Copy a backup into an empty data folder."""
+    from server.backup import restore as restore_backup
+    from server.settings import home_folder
+
+    return restore_backup(home_folder(home), folder, json)
+
+
+@app.command()
+@reported
+def serve(
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address to listen on. Default: 127.0.0.1.", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any. Default: 8765.", show_default=False)
+    ] = None,
+    devices: Devices = None,
+    workflows: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A folder of saved workflows beside the data folder's.", show_default=False)
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A further name clients may call the server by; may be repeated.", show_default=False),
+    ] = None,
+    reload_nodes: Annotated[
+        bool, typer.Option("--reload-nodes", help="Start the engine anew when a node's source changes.")
+    ] = False,
+    home: Home = None,
+    no_packs: NoPacks = False,
+    json: Annotated[bool, typer.Option("--json", help='Print one line {"url", "token"} instead of a link.')] = False,
+) -> int:
+    """Serve the page and the API; prints one link, then logs to stderr."""
+    from server.serve import serve as run_server
+    from server.settings import home_folder
+
+    flags = {
+        "host": host,
+        "port": port,
+        "devices": devices,
+        "workflows_folder": workflows,
+        "hosts": tuple(allow_host) if allow_host else None,
+        "reload_nodes": True if reload_nodes else None,
+        "packs": False if no_packs else None,
+    }
+    return run_server(home_folder(home), flags, json)
+
+
+@app.command()
+@reported
 def bench(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="engine, store, fidelity, ...; all if not given.", show_default=False)

@@ -26,6 +26,7 @@ KINDS: Final[dict[str, Kind]] = {
     "forbidden": Kind(403, "This may not be done"),
     "not_found": Kind(404, "There is no such thing"),
     "method_not_allowed": Kind(405, "This address takes other methods"),
+    "too_slow": Kind(408, "The request comes too slowly"),
     "conflict": Kind(409, "The state does not allow this"),
     "in_use": Kind(409, "It is in use"),
     "precondition_failed": Kind(412, "It was changed meanwhile"),

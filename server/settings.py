@@ -12,6 +12,9 @@ from typing import Final
 from graph.errors import LatentgraphError
 
 HOME_VARIABLE: Final = "LATENTGRAPH_HOME"
+#: Where `serve` listens if nothing else is said.
+DEFAULT_HOST: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 8765
 
 _DEVICE: Final = re.compile(r"(?P<kind>cpu(?=:|$)|cuda(?=:)|mps(?=:0$|$))(:(?P<number>[0-9]{1,4}))?")
 

@@ -98,3 +98,50 @@ class JobResult:
     absent: Mapping[str, str] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     problem: Mapping[str, Any] | None = None
+
+
+class JobFilter(NamedTuple):
+    """Which jobs a list is to hold: newest first, at most `limit`, those accepted before `before` (a page's `next`)."""
+
+    states: tuple[JobState, ...] = ()
+    client: str | None = None
+    workflow: str | None = None
+    before: int | None = None
+    limit: int = 50
+
+
+class JobPage(NamedTuple):
+    """A part of the list of jobs. Their results lack `nodes`; `next` is the `before` of the next page, None on the last."""
+
+    jobs: list[Job]
+    next: int | None
+
+
+class Accepted(NamedTuple):
+    """What was accepted; `replayed` says that the Idempotency-Key was known and the job is the one of the first time."""
+
+    job: Job
+    replayed: bool = False
+
+
+class Delivery(NamedTuple):
+    """A webhook that is due: how often it was tried already, and which job's end it tells."""
+
+    id: int
+    job: str
+    target: str
+    attempts: int
+
+
+def problem_of(code: str, title: str, detail: str, **facts: Any) -> dict[str, Any]:  # Any: plain JSON
+    """The problem document of a failed job: like `Refusal.document`, without a status."""
+    return {"type": f"urn:latentgraph:problem:{code}", "title": title, "code": code, "detail": detail, **facts}
+
+
+def lost_problem(tries: int) -> dict[str, Any]:  # Any: plain JSON
+    """The problem of a job that is given up because a process died under it each time."""
+    detail = (
+        f"The process that ran a node of this job died {tries} times in a row, so the job was given up. See `history`; "
+        "start it again once the cause is mended."
+    )
+    return problem_of("worker_lost", "The process died under it", detail)

@@ -1,0 +1,257 @@
+"""From a declaration to a call: parameters by name and annotation, the body strictly, the answer as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, cast
+
+from aiohttp import web
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from graph.jsontext import JsonError, read_json
+from server.api.body import declared_length, read_body, too_large
+from server.api.models import Model
+from server.api.route import JSON, Answer, Call, Route
+from server.problems import Refusal
+
+# Any, in this module: types and values that handlers declare.
+
+#: Longer bodies are read in a thread, so that the event loop goes on.
+_QUICK_BYTES: Final = 128 * 1024
+_MOST_ERRORS: Final = 20
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A route with its types."""
+
+    route: Route
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        """The handler's annotations."""
+        return typing.get_type_hints(self.route.handler, include_extras=True)
+
+    @cached_property
+    def body(self) -> type[Model] | None:
+        """The model of the JSON body."""
+        return self.hints.get("body")
+
+    @cached_property
+    def query(self) -> type[Model] | None:
+        """The model of the query string."""
+        return self.hints.get("query")
+
+    @cached_property
+    def path(self) -> dict[str, TypeAdapter[Any]]:
+        """Each path parameter's type, which its text must match."""
+        return {name: TypeAdapter(self.hints[name]) for name in self.route.parameters}
+
+    @cached_property
+    def answer(self) -> Any:
+        """The model of the answer; None for none (204) and for streams."""
+        found = self.hints.get("return")
+        if typing.get_origin(found) is Answer:
+            found = typing.get_args(found)[0]
+        if found is type(None) or (inspect.isclass(found) and issubclass(found, web.StreamResponse)):
+            return None
+        return found
+
+    @cached_property
+    def _answers_with(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.answer)
+
+    @property
+    def status(self) -> int:
+        """The status of a good answer."""
+        return 204 if self.hints.get("return") is type(None) and self.route.answers == 200 else self.route.answers
+
+    def check(self) -> None:
+        """Assert that the declaration is whole: our own mistakes, found when the server starts."""
+        names = list(inspect.signature(self.route.handler).parameters)
+        where = f"{self.route.method} {self.route.path}"
+        expected = ["call", *(name for name in names[1:] if name in ("body", "query") or name in self.route.parameters)]
+        assert names == expected, f"{where}: parameters {names}; it may take call, body, query and {self.route.parameters}"
+        assert set(self.route.parameters) <= set(names), f"{where}: a parameter for each name of the path"
+        assert "return" in self.hints, f"{where}: the return type is missing"
+        assert not (self.body and self.route.takes), f"{where}: either a JSON body or takes="
+        _ = self.path, self.answer
+
+    async def call(self, call: Call, values: Mapping[str, str], limit_bytes: int) -> web.StreamResponse:
+        """Read what the handler takes, call it, and give its answer as a response."""
+        check_types(call.request, self.route, self.body is not None, limit_bytes)
+        arguments: dict[str, Any] = {name: _parameter(adapter, values[name]) for name, adapter in self.path.items()}
+        if self.query is not None:
+            arguments["query"] = _read_query(self.query, call.request)
+        elif call.request.query:
+            name = next(iter(call.request.query))
+            raise Refusal("invalid", f'There is no query parameter "{name[:40]}" here. Leave it out.', parameter=name[:40])
+        if self.body is not None:
+            arguments["body"] = await read_model(call, self.body, limit_bytes)
+        return self.response(call, await self.route.handler(call, **arguments))
+
+    def response(self, call: Call, given: Any) -> web.StreamResponse:
+        """What a handler returned, as a response."""
+        if isinstance(given, web.StreamResponse):
+            return given
+        answer = given if isinstance(given, Answer) else Answer(given)
+        headers = dict(answer.headers)
+        if answer.etag is not None:
+            headers["ETag"] = f'"{answer.etag}"'
+            if self.route.is_safe and call.if_none_match == answer.etag:
+                return web.Response(status=304, headers=headers)
+        status = answer.status or self.status
+        if answer.body is None:
+            return web.Response(status=status, headers=headers)
+        body = self._answers_with.dump_json(answer.body, by_alias=True)
+        return web.Response(status=status, body=body, content_type=JSON, headers=headers)
+
+
+def check_types(request: web.Request, route: Route, takes_json: bool, limit_bytes: int) -> None:
+    """Check a request's headers against what the route takes, before a byte of the body is read.
+
+    Raises Refusal `too_large`, `unsupported_type`, `malformed`.
+    """
+    length = declared_length(request)
+    if not takes_json and route.takes is None:
+        if length != 0:
+            raise Refusal("too_large", f"{route.method} {route.path} takes no body. Send none.", limit_bytes=0)
+        return
+    if length is not None and length > limit_bytes:
+        raise too_large(limit_bytes)
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Refusal("unsupported_type", "The body is compressed (Content-Encoding). Send it as it is.")
+    wanted = route.takes or JSON
+    if len(request.headers.getall("Content-Type", [])) > 1:
+        raise Refusal("malformed", f"There are two Content-Type headers. Send one: {wanted}.")
+    if not _is_type(request.headers.get("Content-Type", ""), wanted):
+        raise Refusal("unsupported_type", f"The body's type is not {wanted}. Send Content-Type: {wanted}.")
+
+
+def _is_type(given: str, wanted: str) -> bool:
+    kind, _, rest = given.partition(";")
+    if kind.strip().lower() != wanted:
+        return False
+    if wanted == "multipart/form-data":
+        return "boundary=" in rest.lower()
+    return rest.strip().lower().replace(" ", "") in (("", "charset=utf-8", 'charset="utf-8"') if wanted == JSON else ("",))
+
+
+def _parameter(adapter: TypeAdapter[Any], value: str) -> Any:
+    try:
+        return adapter.validate_strings(value)
+    except ValidationError:
+        raise Refusal("not_found", "There is nothing at this address. Look at /v1/docs for the form of its parts.") from None
+
+
+def _read_query(model: type[Model], request: web.Request) -> Model:
+    given: dict[str, Any] = {}
+    for name in set(request.query):
+        values = request.query.getall(name)
+        field = model.model_fields.get(name)
+        if field is not None and _is_list(field.annotation):
+            given[name] = values
+        elif len(values) > 1:
+            raise Refusal("invalid", f'The query parameter "{name[:40]}" is given twice. Give it once.', parameter=name[:40])
+        else:
+            given[name] = values[0]
+    try:
+        return model.model_validate(given, strict=False)
+    except ValidationError as error:
+        found = errors_of(error, given)
+        first = found[0]["pointer"].removeprefix("/")
+        text = f"The query parameter {first} cannot be used: {found[0]['message']}. /v1/docs shows its form."
+        raise Refusal("invalid", text, parameter=first, errors=found) from None
+
+
+def _is_list(annotation: Any) -> bool:
+    if typing.get_origin(annotation) in (list, tuple):
+        return True
+    return any(_is_list(part) for part in typing.get_args(annotation))
+
+
+async def read_model(call: Call, model: type[Model], limit_bytes: int) -> Model:
+    """The JSON body as a model. Raises Refusal `too_large`, `too_slow`, `malformed` (400), `invalid` (422)."""
+    content = await read_body(call.request, limit_bytes, call.pace)
+    if len(content) <= _QUICK_BYTES:
+        return _parsed(content, model)
+    return await asyncio.get_running_loop().run_in_executor(None, _parsed, content, model)
+
+
+def _parsed(content: bytes, model: type[Model]) -> Model:
+    value = parse_json(content)
+    try:
+        # From the text, not from `value`: only so a strict model takes a list for a tuple and a string for an enum.
+        return model.model_validate_json(content, strict=True)
+    except ValidationError as error:
+        found = errors_of(error, value)
+        first = found[0]
+        text = f"The body's {first['pointer'] or 'value'} cannot be used: {first['message']}. /v1/docs shows its form."
+        raise Refusal("invalid", text, pointer=first["pointer"], errors=found) from None
+
+
+def parse_json(content: bytes) -> Any:
+    """The value of a JSON body, read strictly. Raises Refusal `malformed` with the place of the first flaw."""
+    try:
+        return read_json(content)
+    except JsonError as error:
+        flaw = error.flaws[0]
+        advice = flaw.advice.replace("Save the file", "Send the body").replace("Mend the text there", "Send valid JSON")
+        position = f"line {flaw.line}, column {flaw.column}"
+        text = f"{flaw.found} at {position} of the body. {advice}"
+        raise Refusal("malformed", text, pointer=pointer_of(flaw.path)) from None
+
+
+def pointer_of(path: tuple[str | int, ...]) -> str:
+    """A path as a JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
+
+
+def errors_of(error: ValidationError, value: Any) -> list[dict[str, str]]:
+    """What pydantic found, each with its pointer into `value` (steps that name a type of a union are left out)."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_ERRORS]
+    return [
+        {"pointer": pointer_of(_real_path(one["loc"], one["type"], value)), "message": _sentence(one["msg"])} for one in found
+    ]
+
+
+def _sentence(message: str) -> str:
+    text = message.removeprefix("Value error, ").rstrip(".")
+    return "".join(char if char.isprintable() else " " for char in text[:300])
+
+
+def _real_path(loc: tuple[str | int, ...], kind: str, value: Any) -> tuple[str | int, ...]:
+    path: list[str | int] = []
+    for number, step in enumerate(loc):
+        if _has(value, step):
+            value = value[step]
+        elif not (number == len(loc) - 1 and kind in ("missing", "extra_forbidden")):
+            continue
+        path.append(step if len(str(step)) <= 128 else str(step)[:128])
+    return tuple(path)
+
+
+def _has(value: Any, step: str | int) -> bool:
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value)
+
+
+def bind(routes: list[Route]) -> dict[Route, Binding]:
+    """The routes with their types, each checked."""
+    found = {}
+    for one in routes:
+        binding = Binding(one)
+        binding.check()
+        found[one] = binding
+    return found
+
+
+def models_of(binding: Binding) -> list[type[BaseModel]]:
+    """The models that a route's document names."""
+    return [cast("type[BaseModel]", one) for one in (binding.body, binding.query, binding.answer) if inspect.isclass(one)]

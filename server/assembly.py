@@ -1,0 +1,232 @@
+"""The server put together: settings, job store, desk, hub, engine, libraries, in the order in which they need each other.
+
+Imports everything that is heavy; `server.serve` loads it in a thread while the page is already served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from graph.catalogue import FILE_NAME
+from graph.child import end_orphans
+from graph.trials import open_tries
+from server.api.front import Front
+from server.api.services import Services
+from server.api.session import Keys
+from server.api.table import Table, whole_table
+from server.configuration import Settings, load_settings
+from server.engine.link import EngineLink
+from server.engine.messages import Ended, Hello, Planned, Status, Tried
+from server.engine.options import EngineOptions
+from server.engine.sources import watch_sources
+from server.health import Health
+from server.jobs.desk import Desk
+from server.jobs.hub import Hub
+from server.jobs.orders import Limits
+from server.jobs.store import JobStore
+from server.library.drafts import Drafts
+from server.library.node_types import NodeTypes
+from server.library.uploads import Uploads
+from server.library.workflows import Workflows
+from server.metrics import Metrics
+from server.pulse import MARGIN_S, DatabasePulse, EnginePulse
+from server.settings import chosen_devices
+
+_log: Final = logging.getLogger("latentgraph.serve")
+
+DATABASE: Final = "jobs.sqlite"
+
+
+class Relay:
+    """Hears the engine: the node types are read again before the desk gives it work, and ends are counted."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.desk: Desk | None = None
+        self.catalogue: NodeTypes | None = None
+        self.pulse: EnginePulse | None = None
+        self._metrics = metrics
+        self._reading: asyncio.Task[bool] | None = None
+
+    def on_ready(self, hello: Hello) -> None:
+        """An engine is there, and with it the catalogue that it works with."""
+        assert self.desk is not None
+        assert self.catalogue is not None
+        assert self.pulse is not None
+        self._reading = asyncio.create_task(self.catalogue.load())
+        self.pulse.found()
+        self.desk.on_ready(hello)
+
+    def on_lost(self, reason: str) -> None:
+        """The engine is gone."""
+        assert self.desk is not None
+        assert self.pulse is not None
+        self.pulse.lost()
+        self.desk.on_lost(reason)
+
+    def on_planned(self, message: Planned) -> None:
+        """A job has begun."""
+        assert self.desk is not None
+        self.desk.on_planned(message)
+
+    def on_events(self, batch: list[list[Any]]) -> None:  # Any: plain JSON
+        """What jobs told."""
+        assert self.desk is not None
+        self.desk.on_events(batch)
+
+    def on_ended(self, message: Ended) -> None:
+        """A job has ended."""
+        assert self.desk is not None
+        self._count(message)
+        self.desk.on_ended(message)
+
+    def on_tried(self, message: Tried) -> None:
+        """A job's number of tries changed."""
+        assert self.desk is not None
+        self.desk.on_tried(message)
+
+    def on_status(self, message: Status) -> None:
+        """Places and memory changed; the link keeps it."""
+        assert self.desk is not None
+        self.desk.on_status(message)
+
+    def _count(self, ended: Ended) -> None:
+        self._metrics.job(ended.state)
+        for row in ended.result.get("nodes", ()):
+            if row.get("state") == "cached":
+                self._metrics.cached()
+            elif row.get("state") in ("done", "failed"):
+                self._metrics.node(row.get("type", "other"), row.get("seconds", 0.0))
+
+
+@dataclass
+class Assembly:
+    """The parts of one server. Made in a thread; started, drained and closed on the event loop."""
+
+    home: Path
+    settings: Settings
+    devices: tuple[str, ...]
+    table: Table
+    store: JobStore
+    tries: Sequence[tuple[str, int]]
+    services: Services | None = None
+    tasks: list[asyncio.Task[Any]] = field(default_factory=list)
+
+    async def start(self, front: Front, keys: Keys, fail: Callable[[BaseException], None]) -> None:
+        """Start every part and serve all routes."""
+        settings, home = self.settings, self.home
+        metrics, health = Metrics(), Health(home, settings.min_free_bytes)
+        services = self.services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
+        relay = Relay(metrics)
+        services.catalogue = relay.catalogue = NodeTypes(home, packs=settings.packs)
+        services.engine = EngineLink(self._options(), relay)
+        services.hub = Hub()
+        services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
+        services.desk = relay.desk = self._desk(services)
+        services.hub.connect(services.engine.watch, services.desk)
+        folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
+        services.workflows = Workflows(home, services.catalogue, folders=folders)
+        services.drafts = Drafts(home)
+        self._keep_files(services)
+        relay.pulse = EnginePulse(services.engine, lambda: _has_work(services.desk), self._longest_s())
+        health.pulses += [relay.pulse, DatabasePulse(home / DATABASE)]
+        _gauges(metrics, services)
+        await services.catalogue.load()
+        await services.desk.start()
+        for part in (services.workflows, services.drafts, services.files):
+            await part.start()
+        front.open(self.table, services)
+        await services.engine.start()
+        if settings.reload_nodes:
+            watching = watch_sources(_catalogue_file(home, settings.packs), services.engine.reload)
+            self.tasks.append(asyncio.create_task(watching, name="sources"))
+        for task in self.tasks:
+            task.add_done_callback(lambda done: _report(done, fail))
+
+    def _options(self) -> EngineOptions:
+        settings = self.settings
+        return EngineOptions(
+            self.home, settings.output_folder or self.home / "outputs", self.devices, settings.packs,
+            time_limits_s=settings.time_limits_s, time_limit_s=settings.time_limit_s, cancel_grace_s=settings.cancel_grace_s,
+        )  # fmt: skip
+
+    def _desk(self, services: Services) -> Desk:
+        settings = self.settings
+        return Desk(
+            self.store, services.catalogue, services.files, services.engine, services.hub, open_tries=self.tries,
+            limits=Limits(nodes=settings.max_nodes), most_jobs=settings.max_queued_jobs, most_hours=settings.max_queued_s / 3600,
+        )  # fmt: skip
+
+    def _keep_files(self, services: Services) -> None:
+        services.files.kept_by("a job", services.desk.files_named)
+        services.files.kept_by("a saved workflow", services.workflows.files)
+        services.files.kept_by("a draft", services.drafts.files)
+
+    def _longest_s(self) -> float:
+        settings = self.settings
+        return max(settings.time_limit_s, *settings.time_limits_s.values(), 0.0) + settings.cancel_grace_s + MARGIN_S
+
+    async def drain(self) -> None:
+        """Take nothing new, give running jobs their time, and leave the rest queued."""
+        services = self.services
+        if services is None:
+            return
+        services.health.is_draining = True
+        services.desk.drain()
+        await services.engine.stop(self.settings.drain_s)
+        services.hub.close()
+
+    async def close(self) -> None:
+        """End every part; what was accepted is on the disk."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        services = self.services
+        if services is None:
+            self.store.close()
+            return
+        await services.files.close()
+        await services.desk.close()
+
+
+def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Assembly:  # Any: plain values
+    """Everything that reads files and may take a while. Raises LatentgraphErrors with what to do."""
+    settings = settings or load_settings(home, flags).settings
+    devices = chosen_devices(settings.devices)
+    table = whole_table()
+    end_orphans(home / "spool")
+    store = JobStore(home / DATABASE, keep_jobs=settings.keep_jobs)
+    for sentence in store.told:
+        _log.warning("%s", sentence)
+    tries: list[tuple[str, int]] = []
+    with suppress(OSError):
+        tries = [(one.run, one.tries) for one in open_tries(home / "tries")]
+    return Assembly(home, settings, devices, table, store, tries)
+
+
+def _catalogue_file(home: Path, packs: bool) -> Path:
+    return home / (FILE_NAME if packs else f"no-packs-{FILE_NAME}")
+
+
+def _has_work(desk: Desk) -> bool:
+    facts = desk.queue_facts()
+    return facts.queued + facts.running > 0
+
+
+def _gauges(metrics: Metrics, services: Services) -> None:
+    desk = services.desk
+    metrics.gauge("queued_jobs", "Jobs that wait.", lambda: desk.queue_facts().queued)
+    metrics.gauge("running_jobs", "Jobs under way.", lambda: desk.queue_facts().running)
+    metrics.gauge("queued_seconds", "Estimated device-seconds of these.", lambda: desk.queue_facts().seconds)
+    metrics.gauge("engine_restarts", "How many engines were started anew.", lambda: services.engine.restarts)
+
+
+def _report(task: asyncio.Task[Any], fail: Callable[[BaseException], None]) -> None:
+    """A task that should go on for ever has ended: by a cancel at the end, or by a mistake, which ends the server."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        fail(error)

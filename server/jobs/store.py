@@ -1,0 +1,510 @@
+"""The jobs as they lie on the disk: the one truth about what was accepted and how it ended.
+
+Writes go to one lane and are answered after their commit, reads to another; both answer through a
+`concurrent.futures.Future` (on an event loop: `asyncio.wrap_future`). What is legal is also kept by the database's own
+triggers (`server.jobs.schema`). Nothing here decides what runs when.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from server.jobs import schema
+from server.jobs.record import (
+    FINAL,
+    MOST_TRIES,
+    Accepted,
+    Delivery,
+    Job,
+    JobFilter,
+    JobPage,
+    JobResult,
+    JobState,
+    NewJob,
+    lost_problem,
+)  # fmt: skip
+from server.jobs.writer import Committer, Lane, ReaderThread, WriterThread
+from server.problems import Refusal
+
+FILE_NAME: Final = "jobs.sqlite"
+#: Idempotency keys are kept for so many seconds during which a server ran.
+KEY_SECONDS: Final = 24 * 3600.0
+#: Ended jobs that are kept, unless the settings say otherwise.
+KEEP_JOBS: Final = 10_000
+#: Jobs that one transaction forgets at most: no write waits long for it.
+_FORGET_AT_ONCE: Final = 200
+
+#: Page preferences: names, characters of a name, bytes of a value's JSON.
+MOST_PREFERENCES, PREFERENCE_NAME, PREFERENCE_BYTES = 200, 64, 16_384
+
+_COLUMNS: Final = (
+    "id, workflow, state, inputs, targets, seeds, files, priority, client, COALESCE(place, CAST(seq AS REAL)), cost_s, tries, created, "
+    "started, ended, retry_of, webhook"
+)
+
+
+class Started(NamedTuple):
+    """A job that is running now, and its document: what the engine is given."""
+
+    job: Job
+    document: bytes
+
+
+class Recovered(NamedTuple):
+    """What a start found: the jobs that wait, in the order of their places, and those that were given up."""
+
+    queued: list[Job]
+    given_up: list[Job]
+
+
+class KnownKey(NamedTuple):
+    """What an Idempotency-Key stands for."""
+
+    job: str
+    digest: bytes
+
+
+class JobStore:
+    """The job database in a file. Made in a thread: opening checks the whole file.
+
+    `clock` gives the seconds since 1970 that are shown; `monotonic` those by which anything expires, counted only while
+    a server runs, so that no jump of the clock ends anything early. Raises Refusal if the file cannot be used; `told`
+    holds a sentence for each damaged file that was set aside. `lanes` are for tests.
+    """
+
+    def __init__(
+        self, path: Path, *, keep_jobs: int = KEEP_JOBS, clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic, lanes: tuple[Callable[[Committer], Lane], Callable[[Path], Lane]] = (WriterThread, ReaderThread),
+    ) -> None:  # fmt: skip
+        self.path, self.keep_jobs = path, keep_jobs
+        self._clock, self._monotonic = clock, monotonic
+        self.told = schema.open_whole(path)
+        try:
+            self.committer = Committer(path, self._at_end)
+        except (sqlite3.Error, OSError) as error:
+            raise schema.refusal_of(error) from error
+        self._writes, self._reads = lanes[0](self.committer), lanes[1](path)
+        self._opened = monotonic()
+        self._uptime_before = self._reads.submit(lambda connection: _fact(connection, "uptime_s")).result()
+        self._ended_since = False
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds that servers have run on this database: what deliveries and keys go by."""
+        return self._uptime_before + self._monotonic() - self._opened
+
+    @property
+    def last_commit_age_s(self) -> float:
+        """Seconds since something was last committed (or the file was opened)."""
+        return time.monotonic() - self.committer.committed_at
+
+    def close(self) -> None:
+        """Write what waits and let go of the file."""
+        self._writes.close()
+        self._reads.close()
+
+    # ---- accepting and ending ----
+
+    def accept(self, job: NewJob) -> Future[Accepted]:
+        """Keep a job, or give the one that its Idempotency-Key stands for. Refused with `idempotency_mismatch`."""
+
+        def act(connection: sqlite3.Connection) -> Accepted:
+            known = _known(connection, job, self.uptime_s) if job.idempotency is not None else None
+            return known or Accepted(_insert(connection, job, self._clock(), self.uptime_s))
+
+        return self._writes.submit(act, lambda connection: _unmake(connection, job.id))
+
+    def start(self, id: str) -> Future[Started | None]:
+        """Make a queued job a running one; None if it ended meanwhile."""
+
+        def act(connection: sqlite3.Connection) -> Started | None:
+            connection.execute(
+                "UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued'", (self._clock(), id)
+            )
+            return _started(connection, id)
+
+        return self._writes.submit(act)
+
+    def running(self, id: str) -> Future[Started | None]:
+        """A running job and its document; None if it runs no more."""
+        return self._reads.submit(lambda connection: _started(connection, id))
+
+    def end(self, id: str, state: JobState, result: JobResult) -> Future[Job | None]:
+        """Enter a final state with its result, in one step; None if the job had ended (or was deleted) before."""
+        return self._writes.submit(lambda connection: self._end(connection, id, state, result))
+
+    def _end(self, connection: sqlite3.Connection, id: str, state: JobState, result: JobResult) -> Job | None:
+        row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
+        if row is None:
+            return None
+        history = json.loads(row[0])
+        if result.problem is not None and result.problem.get("code") == "worker_lost" and history:
+            result = replace(result, problem={**result.problem, "history": history})
+        connection.execute(
+            "UPDATE jobs SET state = ?, ended = ?, ended_seq = (SELECT COALESCE(MAX(ended_seq), 0) + 1 FROM jobs) "
+            f"WHERE id = ? AND state NOT IN {_FINAL_SQL}",
+            (state, self._clock(), id),
+        )
+        connection.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result)))
+        connection.execute(
+            "INSERT INTO deliveries(job, target, due) SELECT id, webhook, ? FROM jobs WHERE id = ? AND webhook IS NOT NULL",
+            (self.uptime_s, id),
+        )
+        self._ended_since = True
+        return _job(connection, id, with_nodes=True)
+
+    def tried(self, id: str, tries: int, message: str) -> Future[Job | None]:
+        """Note how many tries in a row ended with a death (0: one of its nodes was kept); None if the job has ended."""
+
+        def act(connection: sqlite3.Connection) -> Job | None:
+            return _charge(connection, id, tries, message)
+
+        return self._writes.submit(act)
+
+    def recover(self, open_tries: Iterable[tuple[str, int]] = ()) -> Future[Recovered]:
+        """Queue again what ran when the last server ended, with their old places.
+
+        `open_tries`: jobs whose node was being tried at that moment, and how many tries each had before: they are
+        charged, and given up (`worker_lost`) after `MOST_TRIES`.
+        """
+        most: dict[str, int] = {}
+        for id, before in open_tries:
+            most[id] = max(most.get(id, 0), before + 1)
+
+        def act(connection: sqlite3.Connection) -> Recovered:
+            connection.execute("UPDATE jobs SET state = 'queued', started = NULL WHERE state = 'running'")
+            given_up = []
+            for id, tries in most.items():
+                job = _charge(connection, id, tries, "the server ended while a node of the job was being tried")
+                if job is not None and job.tries >= MOST_TRIES:
+                    given_up.append(self._end(connection, id, "failed", JobResult(problem=lost_problem(job.tries))))
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM jobs WHERE ended_seq IS NULL ORDER BY priority DESC, COALESCE(place, seq)"
+            )
+            return Recovered([_from_row(row) for row in rows], [job for job in given_up if job is not None])
+
+        return self._writes.submit(act)
+
+    # ---- the queue ----
+
+    def place(self, places: Mapping[str, tuple[int, float]]) -> Future[None]:
+        """Give unfinished jobs a priority and a position each."""
+
+        def act(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                "UPDATE jobs SET priority = ?, place = ? WHERE id = ? AND ended_seq IS NULL",
+                [(priority, position, id) for id, (priority, position) in places.items()],
+            )
+
+        return self._writes.submit(act)
+
+    def set_paused(self, paused: bool) -> Future[None]:
+        """Note whether anything is dispatched, for later starts too."""
+
+        def act(connection: sqlite3.Connection) -> None:
+            connection.execute("UPDATE facts SET value = ? WHERE name = 'paused'", (float(paused),))
+
+        return self._writes.submit(act)
+
+    def is_paused(self) -> Future[bool]:
+        """Whether `set_paused` was last told so."""
+        return self._reads.submit(lambda connection: bool(_fact(connection, "paused")))
+
+    def delete(self, id: str) -> Future[bool]:
+        """Forget an ended job; False if there is none of this id. Refused with `conflict` if it has not ended."""
+
+        def act(connection: sqlite3.Connection) -> bool:
+            row = connection.execute("SELECT state FROM jobs WHERE id = ?", (id,)).fetchone()
+            if row is None:
+                return False
+            if row[0] not in FINAL:
+                raise Refusal("conflict", f"The job is {row[0]}, and only one that has ended can be deleted. Cancel it first.")
+            connection.execute("DELETE FROM jobs WHERE id = ?", (id,))
+            return True
+
+        return self._writes.submit(act)
+
+    # ---- reading ----
+
+    def get(self, id: str) -> Future[Job | None]:
+        """A job, with its whole result if it has ended."""
+        return self._reads.submit(lambda connection: _job(connection, id, with_nodes=True))
+
+    def document(self, id: str) -> Future[bytes | None]:
+        """A job's frozen document (canonical JSON)."""
+        return self._reads.submit(lambda connection: _document(connection, id))
+
+    def page(self, filters: JobFilter) -> Future[JobPage]:
+        """A part of the list, newest first; results without `nodes`."""
+        return self._reads.submit(lambda connection: _page(connection, filters))
+
+    def find_key(self, client: str, key: str) -> Future[KnownKey | None]:
+        """What a client's Idempotency-Key stands for, if it is still kept."""
+        return self._reads.submit(lambda connection: _find_key(connection, client, key, self.uptime_s))
+
+    def files_named(self) -> Future[frozenset[str]]:
+        """SHA-256 (hex) of every upload that a job names."""
+        return self._reads.submit(lambda connection: _strings(connection, "SELECT DISTINCT sha256 FROM job_files"))
+
+    def documents_named(self) -> Future[frozenset[str]]:
+        """The names of the workflows that jobs which have not ended came from."""
+        return self._reads.submit(
+            lambda connection: _strings(
+                connection, "SELECT DISTINCT workflow FROM jobs WHERE ended_seq IS NULL AND workflow != ''"
+            )
+        )
+
+    # ---- webhooks ----
+
+    def add_delivery(self, job: str, target: str) -> Future[int]:
+        """Have a webhook called for a job at once, beside the one that `end` adds by itself. The delivery's number."""
+
+        def act(connection: sqlite3.Connection) -> int:
+            done = connection.execute("INSERT INTO deliveries(job, target, due) VALUES (?, ?, ?)", (job, target, self.uptime_s))
+            assert done.lastrowid is not None
+            return done.lastrowid
+
+        return self._writes.submit(act)
+
+    def due_deliveries(self, limit: int = 100) -> Future[list[Delivery]]:
+        """What is to be delivered now, the longest due first."""
+
+        def act(connection: sqlite3.Connection) -> list[Delivery]:
+            rows = connection.execute(
+                "SELECT id, job, target, attempts FROM deliveries WHERE due <= ? ORDER BY due, id LIMIT ?", (self.uptime_s, limit)
+            )
+            return [Delivery(*row) for row in rows]
+
+        return self._reads.submit(act)
+
+    def next_delivery_in(self) -> Future[float | None]:
+        """Seconds until the next delivery is due (0: now); None if none waits."""
+
+        def act(connection: sqlite3.Connection) -> float | None:
+            due = connection.execute("SELECT MIN(due) FROM deliveries WHERE due IS NOT NULL").fetchone()[0]
+            return None if due is None else max(0.0, due - self.uptime_s)
+
+        return self._reads.submit(act)
+
+    def mark_delivery(self, id: int, *, again_in_s: float | None, message: str = "") -> Future[None]:
+        """Note an attempt: it is due again in so many seconds, or, with None, over (delivered or given up, `message` says)."""
+
+        def act(connection: sqlite3.Connection) -> None:
+            due = None if again_in_s is None else self.uptime_s + again_in_s
+            connection.execute(
+                "UPDATE deliveries SET due = ?, attempts = attempts + 1, message = ? WHERE id = ?", (due, message[:500], id)
+            )
+
+        return self._writes.submit(act)
+
+    # ---- small things ----
+
+    def costs(self) -> Future[dict[str, list[float]]]:
+        """Past seconds by node type, oldest first."""
+
+        def act(connection: sqlite3.Connection) -> dict[str, list[float]]:
+            return {name: json.loads(samples) for name, samples in connection.execute("SELECT node_type, samples FROM costs")}
+
+        return self._reads.submit(act)
+
+    def keep_costs(self, costs: Mapping[str, Sequence[float]]) -> Future[None]:
+        """Keep the past seconds of these node types."""
+        return self._writes.submit(lambda connection: _keep_costs(connection, costs))
+
+    def preferences(self) -> Future[dict[str, Any]]:  # Any: plain JSON
+        """The page's preferences by name."""
+
+        def act(connection: sqlite3.Connection) -> dict[str, Any]:
+            return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM preferences")}
+
+        return self._reads.submit(act)
+
+    def set_preference(self, name: str, value: Any) -> Future[None]:  # Any: plain JSON
+        """Keep a preference of the page; None forgets it. Refused with `too_large` beyond the limits."""
+        text = _json(value)
+        if not 0 < len(name) <= PREFERENCE_NAME:
+            raise Refusal("invalid", f"A preference's name has {len(name)} characters; it takes 1 to {PREFERENCE_NAME}.")
+        if len(text.encode()) > PREFERENCE_BYTES:
+            raise Refusal("too_large", f'The preference "{name}" is larger than {PREFERENCE_BYTES} bytes. Keep less in it.')
+
+        def act(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM preferences WHERE name = ?", (name,))
+            if value is None:
+                return
+            if connection.execute("SELECT COUNT(*) FROM preferences").fetchone()[0] >= MOST_PREFERENCES:
+                raise Refusal("too_large", f"There are {MOST_PREFERENCES} preferences already. Remove one (set it to null).")
+            connection.execute("INSERT INTO preferences VALUES (?, ?)", (name, text))
+
+        return self._writes.submit(act)
+
+    # ---- at the end of each transaction ----
+
+    def _at_end(self, connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE facts SET value = ? WHERE name = 'uptime_s'", (self.uptime_s,))
+        if self._ended_since:
+            self._ended_since = False
+            _forget_oldest(connection, self.keep_jobs)
+
+
+# ---- rows ----
+
+_FINAL_SQL: Final = "('" + "', '".join(sorted(FINAL)) + "')"
+
+
+def _insert(connection: sqlite3.Connection, job: NewJob, now: float, uptime_s: float) -> Job:
+    connection.execute(
+        "INSERT INTO jobs(id, workflow, inputs, targets, seeds, files, priority, client, cost_s, created, retry_of, webhook) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            job.id, job.workflow, _json(job.inputs), None if job.targets is None else _json(job.targets), _json(job.seeds),
+            _json(job.files), job.priority, job.client, job.cost_s, now, job.retry_of, job.webhook,
+        ),
+    )  # fmt: skip
+    connection.execute("INSERT INTO documents VALUES (?, ?)", (job.id, zlib.compress(job.document, 1)))
+    connection.executemany("INSERT INTO job_files VALUES (?, ?)", [(sha256, job.id) for sha256 in sorted(set(job.files))])
+    if job.idempotency is not None:
+        key, digest = job.idempotency
+        connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)", (job.client, key, digest, job.id, uptime_s))
+    made = _job(connection, job.id)
+    assert made is not None
+    return made
+
+
+def _unmake(connection: sqlite3.Connection, id: str) -> None:
+    """Take back an acceptance that was told to have failed."""
+    connection.execute("DELETE FROM keys WHERE job = ?", (id,))
+    connection.execute("UPDATE jobs SET state = 'cancelled', ended_seq = 0 WHERE id = ? AND ended_seq IS NULL", (id,))
+    connection.execute("DELETE FROM jobs WHERE id = ?", (id,))
+
+
+def _known(connection: sqlite3.Connection, job: NewJob, uptime_s: float) -> Accepted | None:
+    assert job.idempotency is not None
+    key, digest = job.idempotency
+    connection.execute("DELETE FROM keys WHERE since < ?", (uptime_s - KEY_SECONDS,))
+    known = _find_key(connection, job.client, key, uptime_s)
+    if known is None:
+        return None
+    found = _job(connection, known.job)
+    return replay(known, digest, found)
+
+
+def replay(known: KnownKey, digest: bytes, job: Job | None) -> Accepted:
+    """What a request with a known key is answered. Refused if it is another request, or if the job was deleted."""
+    if known.digest != digest:
+        raise Refusal(
+            "idempotency_mismatch",
+            "This Idempotency-Key came with another request before. Use a new key for a new request.",
+        )
+    if job is None:
+        raise Refusal("conflict", "The job of this Idempotency-Key was deleted. Use a new key to run it again.")
+    return Accepted(job, True)
+
+
+def _find_key(connection: sqlite3.Connection, client: str, key: str, uptime_s: float) -> KnownKey | None:
+    row = connection.execute(
+        "SELECT job, digest FROM keys WHERE client = ? AND key = ? AND since >= ?", (client, key, uptime_s - KEY_SECONDS)
+    ).fetchone()
+    return None if row is None else KnownKey(*row)
+
+
+def _charge(connection: sqlite3.Connection, id: str, tries: int, message: str) -> Job | None:
+    row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
+    if row is None:
+        return None
+    tries = min(tries, MOST_TRIES)
+    history = [*json.loads(row[0]), message[:500]] if tries else []
+    connection.execute("UPDATE jobs SET tries = ?, history = ? WHERE id = ?", (tries, _json(history[-MOST_TRIES:]), id))
+    return _job(connection, id)
+
+
+def _started(connection: sqlite3.Connection, id: str) -> Started | None:
+    job, document = _job(connection, id), _document(connection, id)
+    return Started(job, document) if job is not None and document is not None and job.state == "running" else None
+
+
+def _job(connection: sqlite3.Connection, id: str, *, with_nodes: bool = False) -> Job | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (id,)).fetchone()
+    if row is None:
+        return None
+    job = _from_row(row)
+    return replace(job, result=_result(connection, id, with_nodes)) if job.is_final else job
+
+
+def _result(connection: sqlite3.Connection, id: str, with_nodes: bool) -> JobResult | None:
+    row = connection.execute("SELECT head, nodes FROM results WHERE job = ?", (id,)).fetchone()
+    if row is None:
+        return None
+    head = json.loads(zlib.decompress(row[0]))
+    nodes = json.loads(zlib.decompress(row[1])) if with_nodes else ()
+    return JobResult(**{**head, "messages": tuple(head["messages"])}, nodes=tuple(nodes))
+
+
+def _packed_result(result: JobResult) -> tuple[bytes, bytes]:
+    head = {name: getattr(result, name) for name in ("seconds", "device_seconds", "outputs", "absent", "messages", "problem")}
+    return zlib.compress(_json(head).encode(), 1), zlib.compress(_json(result.nodes).encode(), 1)
+
+
+def _document(connection: sqlite3.Connection, id: str) -> bytes | None:
+    row = connection.execute("SELECT document FROM documents WHERE job = ?", (id,)).fetchone()
+    return None if row is None else zlib.decompress(row[0])
+
+
+def _from_row(row: Sequence[Any]) -> Job:  # Any: sqlite3's own row types
+    id, workflow, state, inputs, targets, seeds, files, *rest = row
+    plain = (json.loads(inputs), None if targets is None else tuple(json.loads(targets)), json.loads(seeds))
+    return Job(id, workflow, state, *plain, tuple(json.loads(files)), *rest)
+
+
+def _page(connection: sqlite3.Connection, filters: JobFilter) -> JobPage:
+    where, values = ["1"], list[Any]()
+    if filters.states:
+        where.append(f"state IN ({', '.join('?' * len(filters.states))})")
+        values.extend(filters.states)
+    for column in ("client", "workflow"):
+        wanted = getattr(filters, column)
+        if wanted is not None:
+            where.append(f"{column} = ?")
+            values.append(wanted)
+    if filters.before is not None:
+        where.append("seq < ?")
+        values.append(filters.before)
+    query = f"SELECT seq, {_COLUMNS} FROM jobs WHERE {' AND '.join(where)} ORDER BY seq DESC LIMIT ?"
+    rows = connection.execute(query, (*values, filters.limit + 1)).fetchall()
+    jobs = [_from_row(row[1:]) for row in rows[: filters.limit]]
+    jobs = [replace(job, result=_result(connection, job.id, False)) if job.is_final else job for job in jobs]
+    return JobPage(jobs, rows[filters.limit - 1][0] if len(rows) > filters.limit else None)
+
+
+def _forget_oldest(connection: sqlite3.Connection, keep: int) -> None:
+    ended = connection.execute("SELECT COUNT(*) FROM jobs WHERE ended_seq IS NOT NULL").fetchone()[0]
+    if ended > keep:
+        connection.execute(
+            "DELETE FROM jobs WHERE seq IN (SELECT seq FROM jobs WHERE ended_seq IS NOT NULL ORDER BY ended_seq LIMIT ?)",
+            (min(ended - keep, _FORGET_AT_ONCE),),
+        )
+
+
+def _keep_costs(connection: sqlite3.Connection, costs: Mapping[str, Sequence[float]]) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO costs VALUES (?, ?)", [(name, _json(list(past))) for name, past in costs.items()]
+    )
+
+
+def _fact(connection: sqlite3.Connection, name: str) -> float:
+    return float(connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()[0])
+
+
+def _strings(connection: sqlite3.Connection, query: str) -> frozenset[str]:
+    return frozenset(row[0] for row in connection.execute(query))
+
+
+def _json(value: Any) -> str:  # Any: plain JSON
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

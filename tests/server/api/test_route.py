@@ -1,0 +1,170 @@
+"""A declared handler is called with what its parameters say, and answered in one form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from server.api.models import JobId, Model
+from server.api.route import Answer, Call, Route, route
+from server.problems import Refusal
+from tests.server.api.kit import declared, run, served
+
+JOB = "0" * 26
+
+
+class Order(Model):
+    name: str
+    steps: Annotated[int, Field(ge=1)] = 1
+    tags: tuple[str, ...] = ()
+
+
+class Filter(Model):
+    limit: int = 10
+    state: list[str] = []
+
+
+class View(Model):
+    name: str
+    steps: int
+
+
+@pytest.fixture(scope="module")
+def routes() -> list[Route]:
+    def declare() -> None:
+        @route("POST", "/v1/orders", answers=202, refuses=("queue_full",), idempotent=True)
+        async def create(call: Call, body: Order) -> Answer[View]:
+            """Take an order."""
+            if body.name == "full":
+                raise Refusal("queue_full", "There is no room. Wait.", retry_after_s=2.5)
+            if body.name == "broken":
+                raise RuntimeError("/secret/path token=abc")
+            return Answer(View(name=body.name, steps=body.steps), headers={"Location": f"/v1/orders/{JOB}"})
+
+        @route("GET", "/v1/orders/{id}", etag=True)
+        async def read(call: Call, id: JobId) -> Answer[View]:
+            """One order."""
+            return Answer(View(name=id, steps=1), etag="one")
+
+        @route("GET", "/v1/orders")
+        async def filtered(call: Call, query: Filter) -> View:
+            """Some orders."""
+            return View(name=",".join(query.state), steps=query.limit)
+
+        @route("DELETE", "/v1/orders/{id}")
+        async def delete(call: Call, id: JobId) -> None:
+            """Away with it."""
+
+        @route("POST", "/v1/bytes", takes="application/octet-stream")
+        async def take(call: Call) -> View:
+            """Count bytes."""
+            return View(name="bytes", steps=sum([len(chunk) async for chunk in call.chunks(1000)]))
+
+    return declared(declare)
+
+
+def test_a_body_becomes_a_model_and_an_answer_json(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            body = {"name": "one", "steps": 3, "tags": ["a"]}
+            status, headers, answer = await server.ask("POST", "/v1/orders", json=body, headers=server.bearer)
+            assert (status, answer) == (202, {"name": "one", "steps": 3})
+            assert headers["Location"] == f"/v1/orders/{JOB}"
+
+    run(step())
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "pointer"),
+    [
+        (b'{"name": "a", "name": "b"}', 400, "malformed", "/name"),
+        (b'{"name": "a", "steps": NaN}', 400, "malformed", "/steps"),
+        (b"{", 400, "malformed", ""),
+        (b'{"name": "a", "steps": "3"}', 422, "invalid", "/steps"),
+        (b'{"name": "a", "steps": 0}', 422, "invalid", "/steps"),
+        (b'{"name": "a", "more": 0}', 422, "invalid", "/more"),
+        (b'{"steps": 1}', 422, "invalid", "/name"),
+        (b"[]", 422, "invalid", ""),
+    ],
+)
+def test_a_body_that_does_not_fit_is_refused_with_its_place(
+    home: Path, routes: list[Route], body: bytes, status: int, code: str, pointer: str
+) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            headers = server.bearer | {"Content-Type": "application/json"}
+            found, answered, problem = await server.ask("POST", "/v1/orders", data=body, headers=headers)
+            assert (found, problem["code"], problem["pointer"]) == (status, code, pointer)
+            assert answered["Content-Type"].startswith("application/problem+json")
+
+    run(step())
+
+
+def test_a_refusal_says_when_to_come_back(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            status, headers, problem = await server.ask("POST", "/v1/orders", json={"name": "full"}, headers=server.bearer)
+            assert (status, headers["Retry-After"], problem["detail"]) == (429, "3", "There is no room. Wait.")
+
+    run(step())
+
+
+@pytest.mark.spec("L9", "I10")
+def test_an_unforeseen_error_tells_the_client_nothing_of_itself(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            status, headers, problem = await server.ask("POST", "/v1/orders", json={"name": "broken"}, headers=server.bearer)
+            assert (status, problem["code"], problem["request"]) == (500, "internal", headers["Request-Id"])
+            assert "secret" not in str(problem)
+            assert "abc" not in str(problem)
+
+    run(step())
+
+
+def test_path_and_query_are_read_by_their_types(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            assert (await server.ask("GET", f"/v1/orders/{JOB}", headers=server.bearer))[2] == {"name": JOB, "steps": 1}
+            assert (await server.ask("GET", "/v1/orders/..%2f", headers=server.bearer))[0] == 404
+            path = "/v1/orders?limit=3&state=a&state=b"
+            assert (await server.ask("GET", path, headers=server.bearer))[2] == {"name": "a,b", "steps": 3}
+            for query in ("limit=x", "limit=1&limit=2", "other=1"):
+                status, _, problem = await server.ask("GET", f"/v1/orders?{query}", headers=server.bearer)
+                assert (status, problem["code"], problem["parameter"]) == (422, "invalid", query.split("=")[0])
+
+    run(step())
+
+
+def test_none_is_204_and_a_known_etag_304(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            assert (await server.ask("DELETE", f"/v1/orders/{JOB}", headers=server.bearer))[0] == 204
+            headers = server.bearer | {"If-None-Match": '"one"'}
+            status, answered, body = await server.ask("GET", f"/v1/orders/{JOB}", headers=headers)
+            assert (status, answered["ETag"], body) == (304, '"one"', b"")
+
+    run(step())
+
+
+def test_unknown_addresses_and_methods_are_told(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            assert (await server.ask("GET", "/v1/nothing", headers=server.bearer))[2]["code"] == "not_found"
+            status, headers, problem = await server.ask("PUT", "/v1/orders", headers=server.bearer)
+            assert (status, problem["code"], headers["Allow"]) == (405, "method_not_allowed", "GET, HEAD, POST")
+
+    run(step())
+
+
+def test_a_stream_is_counted_while_it_comes(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            headers = server.bearer | {"Content-Type": "application/octet-stream"}
+            assert (await server.ask("POST", "/v1/bytes", data=b"x" * 1000, headers=headers))[2]["steps"] == 1000
+            status, _, problem = await server.ask("POST", "/v1/bytes", data=b"x" * 1001, headers=headers)
+            assert (status, problem["code"]) == (413, "too_large")
+
+    run(step())
