@@ -9,7 +9,6 @@ import ctypes
 import os
 import signal
 import threading
-import time
 from typing import Literal
 
 from graph.context import Context
