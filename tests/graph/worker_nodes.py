@@ -91,9 +91,9 @@ def linger(ctx: Context, a: float, seconds: float = 0.006) -> float:
     return a
 
 
-@node(title="Device die", version=1, place="device")
-def device_die(ctx: Context, times: int, tally: str) -> float:
-    return die_first(ctx, 1.0, times, tally)
+@node(title="Die while planning", version=1, light=True)
+def die_light(ctx: Context) -> float:
+    os._exit(5)
 
 
 @node(title="Device where", version=1, place="device")
@@ -185,7 +185,7 @@ REGISTRY = Registry.of(
     hang,
     heed,
     linger,
-    device_die,
+    die_light,
     device_where,
     device_fault,
     babble,
