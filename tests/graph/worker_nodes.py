@@ -113,7 +113,7 @@ def device_fault(ctx: Context, times: int, tally: str) -> str:
 
 @node(title="Babble", version=1)
 def babble(ctx: Context, what: str) -> float:
-    """Writes what is no frame, or not one of ours, to the engine."""
+    """Writes what is no frame, or not one of ours, to the engine; as this process's second call."""
     said = {
         "giant": b"\xff\xff\xff\xff" + b"x" * 100,
         "extension": frame(msgpack.packb(msgpack.ExtType(5, b"os.system"))),
@@ -122,9 +122,9 @@ def babble(ctx: Context, what: str) -> float:
         "pickle": frame(b"cos\nsystem\n(S'true'\ntR."),
         "other call": frame(msgpack.packb(["done", 99, [], 0.0, 0.0, 0, {}])),
         "no call": frame(msgpack.packb(["done"])),
-        "unknown kind": frame(msgpack.packb(["exec", 1, "true"])),
-        "odd fields": frame(msgpack.packb(["done", 1, "x", None])),
-        "foreign file": frame(msgpack.packb(["done", 1, [["f", b"0" * 32, "/etc/passwd"]], 0.0, 0.0, 0, {}])),
+        "unknown kind": frame(msgpack.packb(["exec", 2, "true"])),
+        "odd fields": frame(msgpack.packb(["done", 2, "x", None])),
+        "foreign file": frame(msgpack.packb(["done", 2, [["f", b"0" * 32, "/etc/passwd"]], 0.0, 0.0, 0, {}])),
     }[what]
     os.write(int(sys.argv[1]), said)
     time.sleep(PATIENCE)
