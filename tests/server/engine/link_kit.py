@@ -81,8 +81,8 @@ class Lab:
 
     @property
     def pid(self) -> int:
-        assert self.link._process is not None
-        return self.link._process.pid
+        assert self.link.pid is not None
+        return self.link.pid
 
     def submit(self, job: str, document: str, **fields: Any) -> None:
         assert self.link.submit(submission(job, document, **fields))
@@ -153,13 +153,15 @@ def options(home: Path, library: str = "equipment", **fields: Any) -> EngineOpti
 
 
 @asynccontextmanager
-async def lab(home: Path, *, library: str = "equipment", link: dict[str, Any] | None = None, **fields: Any) -> AsyncIterator[Lab]:
-    """A started engine; it is ready unless its library makes it wait."""
+async def lab(
+    home: Path, *, library: str = "equipment", link: dict[str, Any] | None = None, wait: bool = True, **fields: Any
+) -> AsyncIterator[Lab]:
+    """A started engine; with `wait` it is ready."""
     listener = Listener()
     made = Lab(EngineLink(options(home, library, **fields), listener, **(link or {})), listener, home)
     await made.link.start()
     try:
-        if library in ("equipment", "builtin_without_torch"):
+        if wait:
             await made.ready()
         yield made
     finally:
