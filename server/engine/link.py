@@ -17,11 +17,12 @@ import socket
 import sys
 import time
 from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final, Literal, Protocol
 
 from graph.child import child_environment, end_orphans
 from graph.errors import Problem
+from graph.trials import Try, clear, open_tries
 from server.engine import messages
 from server.engine.framing import BadFrame, Vocabulary, encode, receive
 from server.engine.options import EngineOptions
@@ -40,6 +41,7 @@ LONGEST_PAUSE_S: Final = 30.0
 #: How long the engine may take to end after a drain's grace time is over.
 ENDING_S: Final = 15.0
 
+DIED: Final = "the engine died while it worked on this job"
 #: Bytes of messages that may wait to be read.
 READ_AHEAD: Final = 2**20
 #: Until an engine has answered once it is loading its modules, which takes longer on a busy machine.
@@ -67,7 +69,7 @@ class EngineListener(Protocol):
         """A job has ended."""
 
     def on_tried(self, message: messages.Tried) -> None:
-        """A job's number of tries changed."""
+        """A job's number of tries changed: also of one from before this server started, before the first `on_ready`."""
 
     def on_status(self, message: messages.Status) -> None:
         """Places and memory changed."""
@@ -161,6 +163,7 @@ class EngineLink:
 
     async def _supervise(self) -> None:
         waits = pauses()
+        await self._charge()
         while not self._is_stopping:
             self.state, self._must_reload, self._kill_reason = "starting", False, ""
             reason, ready_at = await self._live()
@@ -269,9 +272,20 @@ class EngineLink:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)  # a child that was reading the node types
         # Workers end by themselves, and note before that the death was not their work's fault.
-        await asyncio.to_thread(end_orphans, self.options.spool)
+        await self._charge()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(logging_task, 1.0)
+
+    async def _charge(self) -> None:
+        """Make sure that nothing of an engine that is gone still runs, and tell under which jobs a process died unseen."""
+        await asyncio.to_thread(end_orphans, self.options.spool)
+        try:
+            tries = await asyncio.to_thread(open_tries, self.options.ledger)
+            for job, count in counted(tries).items():
+                self._tell(self.listener.on_tried, messages.Tried(job, count, DIED))
+            await asyncio.to_thread(clear, self.options.ledger)
+        except OSError as error:
+            LOG.error("the ledger of tries cannot be read: %s", error)
 
     def _kill(self, reason: str) -> None:
         self._kill_reason = reason
@@ -401,6 +415,14 @@ def refusal_from(document: dict[str, Any]) -> Refusal:  # Any: plain JSON
     problems = [Problem(**problem) for problem in document.get("problems", [])]
     facts = {name: value for name, value in document.items() if name not in known}
     return Refusal(document["code"], document["detail"], problems=problems, **places, **facts)
+
+
+def counted(tries: Iterable[Try]) -> dict[str, int]:
+    """The number of tries of each job, with the one that has just ended."""
+    found: dict[str, int] = {}
+    for one in tries:
+        found[one.run] = max(found.get(one.run, 0), one.tries + 1)
+    return found
 
 
 def _kill_process(process: Process) -> None:

@@ -14,7 +14,7 @@ from graph.types import encode
 from graph.workers import Value
 from server.engine.failures import TITLES, job_problem
 from server.engine.options import EngineOptions
-from server.engine.outcome import LARGEST_OUTPUT, LONGEST_TEXT, Teller, device_seconds, output_json
+from server.engine.outcome import LARGEST_OUTPUT, LONGEST_TEXT, Teller, output_json
 from server.problems import KINDS
 from tests.graph.engine_kit import Settings, Tensor
 
@@ -67,7 +67,6 @@ def test_the_first_node_that_failed_is_the_problem() -> None:
     ]
     assert TELLER.failure(rows) == job_problem("out_of_memory", "b ran out of memory", node="b", element=3)
     assert TELLER.failure(rows[:1]) is None
-    assert device_seconds(rows) == 2.0
 
 
 def test_every_code_of_a_failed_job_has_a_title() -> None:
