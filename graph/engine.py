@@ -439,6 +439,19 @@ class Engine:
         """Let a place that was disabled take tasks again. Raises ValueError if there is no such place."""
         self.executor.enable(place)
 
+    def release(self, device: str | None = None) -> dict[str, int]:
+        """Give back what devices hold that have nothing to do (all, or this one), and values in RAM that nobody uses.
+
+        Bytes of weights by device, and of values under "ram". A device that is at a node is left out.
+        """
+        freed: dict[str, int] = {}
+        for name, worker in self.workers.items():
+            held = sum(worker.resident().values())
+            if device in (None, name) and isinstance(worker, ProcessWorker) and worker.release():
+                self.executor.released(name)
+                freed[name] = held
+        return freed | {"ram": self.memories.memo.values.drop_until(0)}
+
     def _materialise(self, plan: Plan) -> dict[int, dict[int, Value]]:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
         tasks, lost = plan.tasks, set[bytes]()
