@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from graph.document import Document, read_document, write_document
+from graph.document import Document, Node, read_document, write_document
 from graph.errors import WorkflowError
 from graph.spec import Model
 from nodes.models import list_models
@@ -456,7 +456,7 @@ def _read(text: bytes) -> _Reading:
 
 
 def _facts(document: Document) -> _Facts:
-    nodes = [*document.nodes.values(), *(node for inner in document.subgraphs.values() for node in inner.nodes.values())]
+    nodes = _all_nodes(document)
     return _Facts(
         title=document.name,
         description=document.description,
@@ -464,13 +464,23 @@ def _facts(document: Document) -> _Facts:
         inputs=tuple(document.inputs),
         outputs=tuple(document.outputs),
         types=frozenset(node.type for node in nodes if node.type[1:] not in document.subgraphs or node.type[0] != "#"),
-        texts=frozenset(
-            (node.type, port, value)
-            for node in nodes
-            for port, value in node.inputs.items()
-            if type(value) is str and len(value) <= _LONGEST_MODEL_NAME
-        ),
+        texts=texts_of(document),
     )
+
+
+def texts_of(document: Document) -> frozenset[tuple[str, str, str]]:
+    """(node type, port, text) of every short text that is written at an input, those of subgraphs too."""
+    return frozenset(
+        (node.type, port, value)
+        for node in _all_nodes(document)
+        for port, value in node.inputs.items()
+        if type(value) is str and len(value) <= _LONGEST_MODEL_NAME
+    )
+
+
+def _all_nodes(document: Document) -> list[Node]:
+    inner = (node for subgraph in document.subgraphs.values() for node in subgraph.nodes.values())
+    return [*document.nodes.values(), *inner]
 
 
 def _entry(name: str, source: Source, stamp: Stamp, reading: _Reading, kinds: Known | None, models: set[str]) -> Entry:

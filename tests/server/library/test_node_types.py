@@ -68,7 +68,7 @@ def test_clients_get_each_type_with_its_schema_and_nothing_a_worker_alone_needs(
     body = json.loads(known.body)
     assert json.loads(gzip.decompress(known.packed)) == body
     math = next(node for node in body["nodes"] if node["id"] == "math")
-    assert math["schema"]["properties"]["type"] == {"const": "math"}
+    assert math["node_schema"]["properties"]["type"] == {"const": "math"}
     assert not {"entry", "code"} & math.keys()
     assert b"/work" not in known.body
     assert {"name": "int", "plain": True} in body["types"]
@@ -106,7 +106,13 @@ def test_why_a_pack_is_broken_is_told_without_folders(home: Path) -> None:
     reason = "No module named 'x' (/home/ann/secret/venv/lib/sepia.py, line 3)"
     body = Known(catalogue._replace(broken=(BrokenPack(pack, reason),)), "v").to_json()
     assert body["packs"] == [
-        {"name": "sepia", "distribution": "sepia-pack", "version": "1.2", "nodes": 0, "problem": "No module named 'x' (sepia.py, line 3)"}
+        {
+            "name": "sepia",
+            "distribution": "sepia-pack",
+            "version": "1.2",
+            "nodes": 0,
+            "problem": "No module named 'x' (sepia.py, line 3)",
+        }
     ]
 
 
