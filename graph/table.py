@@ -157,7 +157,7 @@ class Table:
                 some = [prefix + key for key in keys[start : start + _AT_ONCE]]
                 query = f"SELECT key, mode, filename, value FROM Cache WHERE raw = 1 AND key IN ({','.join('?' * len(some))})"
                 for key, mode, filename, value in reader.execute(query, some):
-                    content = _checked(key, value) if mode == _RAW and filename is None else None
+                    content = content_of_row(key, value) if mode == _RAW and filename is None else None
                     if content is None:
                         bad.append(key)
                     else:
@@ -278,7 +278,8 @@ def _checked_row(key: bytes, content: bytes) -> tuple[bytes, bytes]:
     return key, _check_of(key, content) + content
 
 
-def _checked(key: bytes, value: object) -> bytes | None:
+def content_of_row(key: bytes, value: object) -> bytes | None:
+    """The content of a row as it lies in the file; None if its check does not hold. `key` has its prefix."""
     if type(value) is not bytes:
         return None
     content = value[_CHECK_BYTES:]

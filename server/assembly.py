@@ -20,7 +20,7 @@ from server.api.front import Front
 from server.api.services import Services
 from server.api.session import Keys
 from server.api.table import Table, whole_table
-from server.configuration import Settings, Source, load_settings
+from server.configuration import Loaded, load_settings
 from server.engine.link import EngineLink
 from server.engine.messages import Ended, Hello, Planned, Status, Tried
 from server.engine.options import EngineOptions
@@ -48,53 +48,45 @@ DATABASE: Final = "jobs.sqlite"
 class Relay:
     """Hears the engine: the node types are read again before the desk gives it work, and ends are counted."""
 
+    #: Set before the engine is started: these need the link, and the link needs its listener.
+    desk: Desk
+    catalogue: NodeTypes
+    pulse: EnginePulse
+
     def __init__(self, metrics: Metrics) -> None:
-        self.desk: Desk | None = None
-        self.catalogue: NodeTypes | None = None
-        self.pulse: EnginePulse | None = None
         self._metrics = metrics
         self._reading: asyncio.Task[bool] | None = None
 
     def on_ready(self, hello: Hello) -> None:
         """An engine is there, and with it the catalogue that it works with."""
-        assert self.desk is not None
-        assert self.catalogue is not None
-        assert self.pulse is not None
         self._reading = asyncio.create_task(self.catalogue.load())
         self.pulse.found()
         self.desk.on_ready(hello)
 
     def on_lost(self, reason: str) -> None:
         """The engine is gone."""
-        assert self.desk is not None
-        assert self.pulse is not None
         self.pulse.lost()
         self.desk.on_lost(reason)
 
     def on_planned(self, message: Planned) -> None:
         """A job has begun."""
-        assert self.desk is not None
         self.desk.on_planned(message)
 
     def on_events(self, batch: list[list[Any]]) -> None:  # Any: plain JSON
         """What jobs told."""
-        assert self.desk is not None
         self.desk.on_events(batch)
 
     def on_ended(self, message: Ended) -> None:
         """A job has ended."""
-        assert self.desk is not None
         self._count(message)
         self.desk.on_ended(message)
 
     def on_tried(self, message: Tried) -> None:
         """A job's number of tries changed."""
-        assert self.desk is not None
         self.desk.on_tried(message)
 
     def on_status(self, message: Status) -> None:
         """Places and memory changed; the link keeps it."""
-        assert self.desk is not None
         self.desk.on_status(message)
 
     def _count(self, ended: Ended) -> None:
@@ -111,23 +103,24 @@ class Assembly:
     """The parts of one server. Made in a thread; started, drained and closed on the event loop."""
 
     home: Path
-    settings: Settings
+    loaded: Loaded
     devices: tuple[str, ...]
     table: Table
     store: JobStore
     tries: Sequence[tuple[str, int]]
-    sources: tuple[Source, ...]
     services: Services | None = None
     tasks: list[asyncio.Task[Any]] = field(default_factory=list)
 
     async def start(self, front: Front, keys: Keys, fail: Callable[[BaseException], None]) -> None:
         """Start every part and serve all routes."""
-        settings, home = self.settings, self.home
+        settings, home = self.loaded.settings, self.home
         metrics, health = Metrics(), Health(home, settings.min_free_bytes)
         services = self.services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
         relay = Relay(metrics)
         services.catalogue = relay.catalogue = NodeTypes(home, packs=settings.packs)
-        services.engine = EngineLink(self._options(), relay)
+        services.engine = EngineLink(
+            self._options(), relay, ping_s=settings.heartbeat_s, ping_deadline_s=settings.heartbeat_lost_s
+        )
         services.hub = Hub()
         services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
         services.desk = relay.desk = self._desk(services)
@@ -135,7 +128,7 @@ class Assembly:
         folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
         services.workflows = Workflows(home, services.catalogue, folders=folders)
         services.drafts, services.preferences = Drafts(home), Preferences(home)
-        services.models, services.sources = ModelFolders(home), self.sources
+        services.models, services.sources = ModelFolders(home), self.loaded.sources
         self._keep_files(services)
         relay.pulse = EnginePulse(services.engine, lambda: _has_work(services.desk), self._longest_s())
         health.pulses += [relay.pulse, DatabasePulse(home / DATABASE)]
@@ -153,14 +146,14 @@ class Assembly:
             task.add_done_callback(lambda done: _report(done, fail))
 
     def _options(self) -> EngineOptions:
-        settings = self.settings
+        settings = self.loaded.settings
         return EngineOptions(
             self.home, settings.output_folder or self.home / "outputs", self.devices, settings.packs,
             time_limits_s=settings.time_limits_s, time_limit_s=settings.time_limit_s, cancel_grace_s=settings.cancel_grace_s,
         )  # fmt: skip
 
     def _desk(self, services: Services) -> Desk:
-        settings = self.settings
+        settings = self.loaded.settings
         return Desk(
             self.store, services.catalogue, services.files, services.engine, services.hub, open_tries=self.tries,
             limits=Limits(nodes=settings.max_nodes), most_jobs=settings.max_queued_jobs, most_hours=settings.max_queued_s / 3600,
@@ -172,8 +165,9 @@ class Assembly:
         services.files.kept_by("a draft", services.drafts.files)
 
     def _longest_s(self) -> float:
-        settings = self.settings
-        return max(settings.time_limit_s, *settings.time_limits_s.values(), 0.0) + settings.cancel_grace_s + MARGIN_S
+        settings = self.loaded.settings
+        longest_s: float = max(settings.time_limit_s, *settings.time_limits_s.values(), 0.0)
+        return longest_s + settings.cancel_grace_s + MARGIN_S
 
     async def drain(self) -> None:
         """Take nothing new, give running jobs their time, and leave the rest queued."""
@@ -182,7 +176,7 @@ class Assembly:
             return
         services.health.is_draining = True
         services.desk.drain()
-        await services.engine.stop(self.settings.drain_s)
+        await services.engine.stop(self.loaded.settings.drain_s)
         services.hub.close()
 
     async def close(self) -> None:
@@ -198,10 +192,10 @@ class Assembly:
         await services.desk.close()
 
 
-def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Assembly:  # Any: plain values
+def load(home: Path, flags: Mapping[str, Any], loaded: Loaded | None) -> Assembly:  # Any: plain values
     """Everything that reads files and may take a while. Raises LatentgraphErrors with what to do."""
-    loaded = load_settings(home, flags)
-    settings = settings or loaded.settings
+    loaded = loaded or load_settings(home, flags)
+    settings = loaded.settings
     devices = chosen_devices(settings.devices)
     table = whole_table()
     end_orphans(home / "spool")
@@ -211,7 +205,7 @@ def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Ass
     tries: list[tuple[str, int]] = []
     with suppress(OSError):
         tries = [(one.run, one.tries) for one in open_tries(home / "tries")]
-    return Assembly(home, settings, devices, table, store, tries, loaded.sources)
+    return Assembly(home, loaded, devices, table, store, tries)
 
 
 def _catalogue_file(home: Path, packs: bool) -> Path:

@@ -118,10 +118,10 @@ class Settings(BaseSettings):
     """A node may run so long; then its job fails."""
     time_limits_s: dict[str, Seconds] = {}
     """The same for single node types, by name."""
-    heartbeat_s: Seconds = 1.0
-    """How often a process shows that it lives."""
+    heartbeat_s: Seconds = 2.0
+    """How often the engine is asked whether it lives."""
     heartbeat_lost_s: Seconds = 15.0
-    """A process that has shown nothing for so long is killed."""
+    """An engine that has not answered for so long is killed and started anew."""
     cancel_grace_s: Seconds = 10.0
     """A cancelled node may go on so long; then its process is killed."""
     drain_s: Seconds = 30.0

@@ -31,7 +31,7 @@ from server.settings import DEFAULT_HOST, DEFAULT_PORT, WrongUsage
 
 if TYPE_CHECKING:
     from server.assembly import Assembly
-    from server.configuration import Settings
+    from server.configuration import Loaded
 
 _log: Final = logging.getLogger("latentgraph.serve")
 
@@ -58,14 +58,15 @@ def serve(home: Path, flags: Mapping[str, Any], as_json: bool) -> int:  # Any: p
     private_home(home)
     with HomeLock(home):
         check_keys(home)
-        settings = None if _is_plain(home, flags) else _settings(home, flags)
+        loaded = None if _is_plain(home, flags) else _load_settings(home, flags)
         place = Place(flags.get("host") or DEFAULT_HOST, DEFAULT_PORT if flags.get("port") is None else flags["port"])
-        if settings is not None:
+        if loaded is not None:
+            settings = loaded.settings
             place = Place(settings.host, settings.port, settings.hosts, settings.origins)
         check_place(place)
         sockets = bind(place)
-        log_to(sys.stderr, settings.log_level if settings is not None else "info")
-        return asyncio.run(Running(home, flags, place, sockets, as_json, settings).run())
+        log_to(sys.stderr, loaded.settings.log_level if loaded is not None else "info")
+        return asyncio.run(Running(home, flags, place, sockets, as_json, loaded).run())
 
 
 def _is_plain(home: Path, flags: Mapping[str, Any]) -> bool:
@@ -74,10 +75,10 @@ def _is_plain(home: Path, flags: Mapping[str, Any]) -> bool:
     return not from_elsewhere and not flags.get("hosts") and not (home / "settings.toml").exists()
 
 
-def _settings(home: Path, flags: Mapping[str, Any]) -> Settings:
+def _load_settings(home: Path, flags: Mapping[str, Any]) -> Loaded:
     from server.configuration import load_settings  # pydantic: only now
 
-    return load_settings(home, flags).settings
+    return load_settings(home, flags)
 
 
 def check_place(place: Place) -> None:
@@ -140,7 +141,7 @@ class Running:
     place: Place
     sockets: list[socket.socket]
     as_json: bool
-    settings: Settings | None
+    loaded: Loaded | None
     signals: int = 0
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: BaseException | None = None
@@ -156,7 +157,7 @@ class Running:
         host = link_host(self.place, port)
         names = Names.of(port, (*self.place.hosts, *([] if self.place.host in _EVERYWHERE else [host])), self.place.origins)
         front = Front(names, keys, light_table())
-        connections = Connections(front.application(), Limits() if self.settings is None else self.settings.limits())
+        connections = Connections(front.application(), Limits() if self.loaded is None else self.loaded.settings.limits())
         await connections.listen(*self.sockets)
         self._announce(f"http://{host}", keys.token)
         opening = asyncio.create_task(self._open(front, connections, keys), name="opening")
@@ -186,9 +187,8 @@ class Running:
         """Load and start everything, then serve it. What goes wrong ends the server."""
         try:
             assembly = await asyncio.get_running_loop().run_in_executor(None, self._load)
-            if self.settings is None:
-                connections.limits = assembly.settings.limits()
-                log_to(sys.stderr, assembly.settings.log_level)
+            if self.loaded is None:
+                connections.limits = assembly.loaded.settings.limits()
             await assembly.start(front, keys, self.fail)
         except Exception as error:
             self.fail(error)
@@ -199,7 +199,7 @@ class Running:
     def _load(self) -> Assembly:
         from server.assembly import load  # everything else: pydantic, the graph's modules, the routes
 
-        return load(self.home, self.flags, self.settings)
+        return load(self.home, self.flags, self.loaded)
 
     def fail(self, error: BaseException) -> None:
         """End the server because of this; the exit code is not 0."""

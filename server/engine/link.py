@@ -19,6 +19,7 @@ from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, Literal, Protocol
 
+from graph.child import child_environment, end_orphans
 from graph.errors import Problem
 from server.engine import messages
 from server.engine.framing import BadFrame, Vocabulary, encode, receive
@@ -35,8 +36,6 @@ ASK_S: Final = 30.0
 #: An engine that was ready for so long was well: the next death is the first in a row.
 STEADY_S: Final = 60.0
 LONGEST_PAUSE_S: Final = 30.0
-#: How long the engine's own children may take to end by themselves after it died.
-ORPHANS_S: Final = 3.0
 #: How long the engine may take to end after a drain's grace time is over.
 ENDING_S: Final = 15.0
 
@@ -107,6 +106,8 @@ class EngineLink:
         self._process: Process | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._submitted: set[str] = set()
+        #: Jobs that ended with this engine, which takes none of them twice.
+        self._ended: set[str] = set()
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}  # Any: plain JSON
         self._numbers = itertools.count(1)
         self._unanswered, self._has_answered = 0, False
@@ -190,6 +191,7 @@ class EngineLink:
         was_known = self.hello is not None or bool(self._submitted)
         self._writer, self._process, self.hello, self.status = None, None, None, None
         self._submitted.clear()
+        self._ended.clear()
         waiting, self._answers = self._answers, {}
         for answer in waiting.values():
             if not answer.done():
@@ -243,10 +245,9 @@ class EngineLink:
         # In a session of its own: Ctrl-C is the server's to handle, and what the engine starts can be ended with it.
         # -P: the current folder may hold anything, a folder called graph too.
         command = [sys.executable, "-P", "-m", "server.engine.process", str(theirs.fileno()), self.options.to_json()]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         # What a node prints belongs to the log, like what goes to stderr.
         return await asyncio.create_subprocess_exec(
-            *command, pass_fds=(theirs.fileno(),), env=environment, start_new_session=True,
+            *command, pass_fds=(theirs.fileno(),), env=child_environment(), start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
 
@@ -259,13 +260,10 @@ class EngineLink:
         except TimeoutError:
             _kill_process(process)
             await process.wait()
-        # Its workers end by themselves, and note before that the death was not their work's fault.
-        loop = asyncio.get_running_loop()
-        until = loop.time() + ORPHANS_S
-        while _group_lives(process.pid) and loop.time() < until:
-            await asyncio.sleep(0.02)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)  # a child that was reading the node types
+        # Workers end by themselves, and note before that the death was not their work's fault.
+        await asyncio.to_thread(end_orphans, self.options.spool)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(logging_task, 1.0)
 
@@ -301,6 +299,7 @@ class EngineLink:
                 self._tell(listener.on_tried, message)
             case messages.Ended() if message.job in self._submitted:
                 self._submitted.discard(message.job)
+                self._ended.add(message.job)
                 self._tell(listener.on_ended, message)
                 self._reload_if_idle()
             case messages.Status():
@@ -342,8 +341,9 @@ class EngineLink:
         """Hand a job over; False if there is no engine to take it, and `on_ready` will come."""
         if self.state != "ready" or self._must_reload:
             return False
-        self._submitted.add(message.job)
-        self._send(message)
+        if message.job not in self._ended:
+            self._submitted.add(message.job)
+            self._send(message)
         return True
 
     def cancel(self, job: str) -> None:
@@ -400,20 +400,3 @@ def refusal_from(document: dict[str, Any]) -> Refusal:  # Any: plain JSON
 def _kill_process(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.kill()
-
-
-def _group_lives(group: int) -> bool:
-    """Whether a process of this group still runs; one that is dead and not collected does not."""
-    try:
-        os.killpg(group, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    if not os.path.isdir("/proc/self"):
-        return True
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
-                if int(its_group) == group and state not in (b"Z", b"X"):
-                    return True
-    return False

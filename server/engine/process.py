@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from graph.child import die_with_parent
 from graph.collector import relax_collector
 from graph.engine import Engine
 from graph.errors import LatentgraphError, WorkflowError
@@ -267,14 +268,6 @@ class EngineProcess:
             known = ", ".join([*answers.QUICK, *answers.SLOW])
             raise Refusal("not_found", f'The engine has no answer to "{message.question}"; ask one of {known}.')
         return question(self._started(), message.arguments)
-
-
-def die_with_parent() -> None:
-    """Let the kernel kill this process when the thread that started it is gone, where it can; the end of the stream tells too."""
-    if sys.platform == "linux":
-        import ctypes  # only here
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
 
 
 def main(arguments: list[str]) -> None:

@@ -89,7 +89,7 @@ class HubListener(Protocol):
 class Engine(Protocol):
     """What the desk asks of `server.engine.link.EngineLink`. Nothing here waits; without an engine it is nothing to do."""
 
-    def submit(self, message: Submit) -> None:
+    def submit(self, message: Submit) -> object:
         """Have a job carried out; twice is harmless."""
 
     def cancel(self, job: str) -> None:
@@ -574,10 +574,10 @@ class Desk:
             if under_way.is_cancelled and under_way.is_started:
                 self._end(Ended(id, "cancelled", {}))
 
-    def on_planned(self, planned: Planned) -> None:
+    def on_planned(self, message: Planned) -> None:
         """A job was planned."""
-        if self._hears(planned.job):
-            self._hub.planned(planned.job, planned.nodes)
+        if self._hears(message.job):
+            self._hub.planned(message.job, message.nodes)
 
     def on_events(self, batch: Sequence[Sequence[Any]]) -> None:
         """Jobs under way tell something; what is told of an ended one is dropped."""
@@ -588,10 +588,10 @@ class Desk:
             if self._hears(job):
                 self._hub.events(job, events)
 
-    def on_tried(self, tried: Tried) -> None:
+    def on_tried(self, message: Tried) -> None:
         """A process died under a job, or a node of it was kept after one had: the count is kept durably."""
-        if self._hears(tried.job):
-            self._spawn(self._note_tries(tried))
+        if self._hears(message.job):
+            self._spawn(self._note_tries(message))
 
     async def _note_tries(self, tried: Tried) -> None:
         try:
@@ -602,12 +602,12 @@ class Desk:
         if job is not None and not job.is_final:
             self._hub.job_changed(job)
 
-    def on_ended(self, ended: Ended) -> None:
+    def on_ended(self, message: Ended) -> None:
         """A job has ended."""
-        if self._hears(ended.job):
-            self._end(ended)
+        if self._hears(message.job):
+            self._end(message)
 
-    def on_status(self, status: Status) -> None:
+    def on_status(self, message: Status) -> None:
         """Places changed; nothing for the desk."""
 
     def _hears(self, id: str) -> bool:

@@ -159,13 +159,25 @@ class Root:
     def names(self, below: str = "") -> list[str]:
         """What lies in the folder, or in the folder `below` it; none if there is no such folder."""
         try:
-            file = self._opened(below, os.O_RDONLY | os.O_DIRECTORY) if below else os.dup(self._root)
+            with self.entries(below) as found:
+                return [entry.name for entry in found]
         except FileNotFoundError:
             return []
+
+    @contextmanager
+    def entries(self, below: str = "") -> Iterator[Iterator[os.DirEntry[str]]]:
+        """The same one by one, with kind and inode, for the length of a block. Raises FileNotFoundError for no such folder."""
+        file = self._opened(below, os.O_RDONLY | os.O_DIRECTORY) if below else self._again()
         try:
-            return os.listdir(file)
+            with os.scandir(file) as found:
+                yield found
         finally:
             os.close(file)
+
+    @property
+    def changed_ns(self) -> int:
+        """When a name in the folder itself was last made or removed."""
+        return os.fstat(self._root).st_mtime_ns
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -180,12 +192,16 @@ class Root:
                 raise _missing(name) from None
             raise
 
+    def _again(self) -> int:
+        """The folder opened once more: a duplicate would share its place in the list of names with all others."""
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._root)
+
     def _folder_of(self, name: str, make: bool = False) -> tuple[int, str]:
         """The open folder that a name is in, and the last part of the name."""
         _refuse_unfit(name)
         above, _, last = name.rpartition("/")
         if not above:
-            return os.dup(self._root), last
+            return self._again(), last
         if make:
             self._make_folder(above)
         return self._opened(above, os.O_RDONLY | os.O_DIRECTORY), last

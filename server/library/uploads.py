@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -120,12 +120,8 @@ class Uploads:
             raise _no_such(sha256)
         return found
 
-    async def open(self, sha256: str) -> Opened:
+    def open(self, sha256: str) -> Opened:
         """The content, open for reading; the caller closes it. Raises Refusal `not_found`."""
-        return await asyncio.to_thread(self.open_now, sha256)
-
-    def open_now(self, sha256: str) -> Opened:
-        """The same, in the calling thread."""
         try:
             return self.root.open(_checked(sha256))
         except FileNotFoundError:
@@ -195,7 +191,8 @@ class Uploads:
 
     def _room(self) -> int:
         """Bytes that one more file may have."""
-        used = sum(entry.stat(follow_symlinks=False).st_size for entry in self._entries())
+        with self.root.entries() as entries:
+            used = sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
         free = shutil.disk_usage(self.root.folder).free - self._floor_bytes
         room = min(self._quota_bytes - used, free)
         if room <= 0:
@@ -221,10 +218,6 @@ class Uploads:
         return Upload(sha256, name, written.size, media.kind, self._mtime(sha256))
 
     # Looking.
-
-    def _entries(self) -> Iterator[os.DirEntry[str]]:
-        with os.scandir(self.root.folder) as entries:
-            yield from entries
 
     def _ids(self) -> list[str]:
         return [name for name in self.root.names() if is_file_id(name)]

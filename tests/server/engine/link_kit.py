@@ -133,16 +133,16 @@ def state_of(pid: int) -> str:
         return ""
 
 
-def in_group(group: int) -> list[int]:
-    """The processes of a group that run."""
+def processes_of(home: Path) -> list[int]:
+    """The processes that run and were started for a data folder: the engine and its workers name it."""
     found = []
     for name in os.listdir("/proc"):
-        if name.isdigit():
+        if name.isdigit() and int(name) != os.getpid() and state_of(int(name)) not in ("", "Z", "X"):
             try:
-                fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+                command = Path(f"/proc/{name}/cmdline").read_bytes()
             except OSError:
                 continue
-            if int(fields[2]) == group and fields[0] not in ("Z", "X"):
+            if str(home).encode() in command:
                 found.append(int(name))
     return found
 
