@@ -44,7 +44,9 @@ def read_config(path: Path, limit: int = MAX_CONFIG_BYTES) -> dict[str, Any]:  #
     try:
         config = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise Refused(f"{short(path)} is not readable JSON ({str(error)[:200]}); copy the file again", code="damaged_file") from error
+        raise Refused(
+            f"{short(path)} is not readable JSON ({str(error)[:200]}); copy the file again", code="damaged_file"
+        ) from error
     if not isinstance(config, dict):
         raise Refused(f"{short(path)} holds no JSON object; copy the file again", code="damaged_file")
     return config
@@ -79,7 +81,9 @@ def refuse_dangerous(config: Mapping[str, Any], where: Path) -> None:  # Any: as
         if isinstance(value, (list, dict)) and (len(value) > MAX_ITEMS or depth > MAX_DEPTH):
             text = f"{short(where)} holds {len(value)} items under {key[:60]} at depth {depth}"
             raise Refused(
-                f"{text}; up to {MAX_ITEMS} at depth {MAX_DEPTH} are taken. Copy the file again", port="model", code="out_of_range"
+                f"{text}; up to {MAX_ITEMS} at depth {MAX_DEPTH} are taken. Copy the file again",
+                port="model",
+                code="out_of_range",
             )
 
 
@@ -88,7 +92,9 @@ def refuse_code_files(folder: Path) -> None:
     for path in sorted(folder.iterdir() if folder.is_dir() else ()):
         if path.suffix.lower() in (".py", ".pyc", ".so", ".pyd", ".dll") or path.name == "adapter_config.json":
             text = f"{short(path)} is code, or leads to other files, and a model of data alone is taken"
-            raise Refused(f"{text}. Remove it if the model works without, else choose another model", port="model", code="code_in_model")
+            raise Refused(
+                f"{text}. Remove it if the model works without, else choose another model", port="model", code="code_in_model"
+            )
 
 
 def short(path: Path) -> str:

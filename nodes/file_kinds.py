@@ -11,7 +11,9 @@ from typing import Final
 
 #: Bytes of a file's start that `kind_of` looks at.
 START_BYTES: Final = 64
-_PICKLE_ADVICE: Final = "it could run code when it is read, so it is never loaded. Take the model as safetensors, or convert it where you trust it"
+_PICKLE_ADVICE: Final = (
+    "it could run code when it is read, so it is never loaded. Take the model as safetensors, or convert it where you trust it"
+)
 _OTHER_ADVICE: Final = "only safetensors files are read. Take the model in that format"
 _KINDS: Final = (
     (rb"PK(?:\x03\x04|\x05\x06)", "a zip archive (PyTorch and numpy keep pickles in these)", _PICKLE_ADVICE),

@@ -94,7 +94,9 @@ def _check_index(adapter: Family, index: dict[str, Any], path: Path) -> None:  #
         if library not in LIBRARIES or kind not in component.classes:
             wanted = " or ".join(component.classes)
             text = f"model_index.json names {json.dumps(named)[:80]} as {role}, but {adapter.name} takes {wanted}"
-            raise Refused(f"{text} of {' or '.join(LIBRARIES)}; use a model of its plain layout", port="model", code="family_mismatch")
+            raise Refused(
+                f"{text} of {' or '.join(LIBRARIES)}; use a model of its plain layout", port="model", code="family_mismatch"
+            )
 
 
 def _part(

@@ -127,7 +127,9 @@ def _check_places(entries: Mapping[str, TensorEntry], size: int) -> None:
             empty_at = begin
         at = end
     if at != size:
-        raise BadHeader(f"its tensors take {at} bytes and it has {size} for them, so its end is missing or not its own. Copy the file again")
+        raise BadHeader(
+            f"its tensors take {at} bytes and it has {size} for them, so its end is missing or not its own. Copy the file again"
+        )
 
 
 def _bad(name: str, what: str) -> BadHeader:

@@ -120,7 +120,9 @@ def test_a_hostile_header_costs_little_memory():
         assert most < 2 * len(data) + 64 * 2**20
 
 
-SMALL = save({"a": torch.arange(6.0).reshape(2, 3), "b": torch.arange(5, dtype=torch.int64), "c": torch.zeros(0)}, {"format": "pt"})
+SMALL = save(
+    {"a": torch.arange(6.0).reshape(2, 3), "b": torch.arange(5, dtype=torch.int64), "c": torch.zeros(0)}, {"format": "pt"}
+)
 
 
 def as_the_reference_reads(data, path):
