@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Final, Never, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, Never
 
 from nodes.file_kinds import kind_of
 from nodes.tensors import DTYPES
