@@ -16,6 +16,7 @@ from graph.events import PREVIEW_SECONDS, Event, NodeStateName, NoteEvent, Previ
 from graph.expand import Pending
 from graph.plan import Plan
 from graph.schedule import RunTasks
+from graph.shortage import shortage_in
 from graph.types import WireType
 from graph.workers import Value, Worker, said_of
 
@@ -312,6 +313,17 @@ class FlightReport:
         for run, task in list(self._flight.subscribers):
             run.notes[task] = message
             run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
+
+
+def sentence_of(run: ActiveRun, task: int, place: str, kind: str, message: str) -> str:
+    """What went wrong where, for people: node, place, and of a lack of memory by how much and what to do."""
+    node = f"{run.tasks.id_of(task)} ({run.tasks.spec_of(task).id})"
+    shortage = shortage_in(kind, message)
+    if shortage is None:
+        return f"{node} failed: {kind}: {message}\n  inputs: {summary_of(run, task)}"
+    lack = f": {shortage.text}" if shortage.text else ""
+    advice = "Make the picture smaller, compute in a smaller dtype, or use a device with more memory"
+    return f"{node} ran out of memory on {place}{lack}. {advice}.\n  {kind}: {message}\n  inputs: {summary_of(run, task)}"
 
 
 def summary_of(run: ActiveRun, task: int) -> str:

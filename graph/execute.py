@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
-from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, inputs_of, keys_of, summary_of
+from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, inputs_of, keys_of, sentence_of
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
 from graph.events import CachedEvent, NodeEvent, NodeStateName, RunEvent, TriedEvent
@@ -601,8 +601,7 @@ class Executor:
 
     def _fail(self, job: _Job, place: str, error: BaseException, seconds: float) -> None:
         kind, message, trace = failure_of(error)
-        tasks = job.run.tasks
-        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {summary_of(job.run, job.task)}"
+        said = sentence_of(job.run, job.task, place, kind, message)
         error.__traceback__ = None  # frames would keep tensors alive
         self._end(job, place, "failed", seconds, Failure(said, code_of(error, kind, message), trace))
 

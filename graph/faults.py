@@ -5,19 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from graph.shortage import shortage_in
 from graph.workers import InputChanged, WorkerLost
 
-#: Error types that say it themselves: Python's, torch's, and the model pool's refusal before it loads.
-_MEMORY_TYPES: Final = ("MemoryError", "OutOfMemoryError", "PoolFull")
-#: What other errors say: CUDA ("CUDA error: out of memory"), MPS, the CUDA libraries, torch on a CPU, the C library.
-_MEMORY_WORDS: Final = (
-    "out of memory",
-    "not enough memory",
-    "can't allocate memory",
-    "cannot allocate memory",
-    "status_alloc_failed",
-    "cufft_alloc_failed",
-)
 #: After these every later call in the process fails (CUDA documentation, "sticky" errors): only a new process helps.
 _DEVICE_TYPES: Final = ("RuntimeError", "AcceleratorError")
 _DEVICE_WORDS: Final = (
@@ -38,8 +28,7 @@ def code_of(error: BaseException, kind: str, message: str) -> str:
         return "out_of_memory" if error.out_of_memory else "worker_lost"
     if isinstance(error, InputChanged):
         return "input_changed"
-    said = message.lower()
-    if kind in _MEMORY_TYPES or any(words in said for words in _MEMORY_WORDS):
+    if shortage_in(kind, message) is not None:
         return "out_of_memory"
     return "refused" if kind == "Refused" else "node_failed"
 
