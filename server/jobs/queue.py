@@ -57,6 +57,7 @@ class Queue:
         self._served: set[str] = set()
         #: Seconds charged to anybody so far, and what they were when a client with jobs here last got one started.
         self._charged_s = 0.0
+        self._floor = 0.0
         self._last_turn: dict[str, float] = {}
 
     # ---- admission ----
@@ -104,14 +105,16 @@ class Queue:
     def _enter(self, client: str) -> None:
         """A client that had nothing here starts where the least served one is: neither owed nor owing for its absence."""
         if client not in self._jobs_of:
-            self._used[client] = max(self._used.pop(client, 0.0), self._floor())
+            self._raise_floor()
+            self._used[client] = max(self._used.pop(client, self._floor), self._floor)
             self._last_turn[client] = self._charged_s
         self._jobs_of[client] = self._jobs_of.get(client, 0) + 1
 
-    def _floor(self) -> float:
-        # What was charged, without estimates: these may be far off, and a newcomer would pay for it.
+    def _raise_floor(self) -> None:
+        # What was charged, without estimates: these may be far off, and a newcomer would pay for it. It never sinks: what
+        # one client was forgiven is not for those who come.
         active = self._served or self._jobs_of.keys()
-        return min((self._used[client] for client in active), default=0.0)
+        self._floor = max(self._floor, min((self._used[client] for client in active), default=0.0))
 
     def _wait(self, entry: Entry) -> None:
         self.waiting[entry.id] = entry
@@ -202,7 +205,7 @@ class Queue:
             self._forget_idle()
         if not self._jobs_of:
             self._used.clear()  # nobody is left to be compared with
-            self._charged_s = 0.0
+            self._charged_s = self._floor = 0.0
             self._seconds = sum(self._reserved.values())
 
     def _forget_idle(self) -> None:
