@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -36,6 +37,8 @@ class FakeDesk:
         self.watched: list[tuple[str, bool]] = []
         self.is_paused = False
         self.refusal: Refusal | None = None
+        #: Whether an engine runs what is accepted, at once.
+        self.has_engine = False
         hub.connect(lambda id, wanted: self.watched.append((id, wanted)), self)
 
     async def submit(self, order: Order) -> Accepted:
@@ -55,6 +58,8 @@ class FakeDesk:
         if order.idempotency is not None:
             self.keys[order.client, order.idempotency[0]] = (job.id, order.idempotency[1])
         self._keep(job)
+        if self.has_engine:
+            asyncio.get_running_loop().call_soon(self.carry_out, job.id)
         return Accepted(job)
 
     def _keep(self, job: Job) -> Job:
@@ -107,12 +112,15 @@ class FakeDesk:
         if not (await self.get(id)).is_final:
             raise Refusal("conflict", f"Job {id} has not ended. Cancel it first.")
         del self.jobs[id]
+        self.hub.deleted(id)
 
     async def pause(self) -> None:
         self.is_paused = True
+        self.hub.queue_changed()
 
     async def resume(self) -> None:
         self.is_paused = False
+        self.hub.queue_changed()
 
     def queue_facts(self) -> QueueFacts:
         states = [job.state for job in self.jobs.values()]
@@ -131,6 +139,12 @@ class FakeDesk:
 
     def tell(self, id: str, *events: Mapping[str, Any]) -> None:
         self.hub.events(id, events)
+
+    def carry_out(self, id: str) -> None:
+        """A whole run."""
+        self.play(id)
+        self.tell(id, a_node("running"), a_step(1), a_step(10), a_node("done", seconds=0.1))
+        self.end(id)
 
     def end(self, id: str, state: JobState = "done", result: JobResult | None = None) -> Job:
         nodes = (

@@ -9,7 +9,7 @@ import pytest
 
 from server.jobs.record import JobResult
 from server.problems import Refusal
-from tests.server.api.fakes import DOCUMENT, FakeDesk, a_node, a_step, with_desk
+from tests.server.api.fakes import DOCUMENT, a_node, a_step, with_desk
 from tests.server.api.kit import Served, run
 
 
@@ -354,10 +354,3 @@ def test_a_thread_reads_a_document_of_very_many_nodes(tmp_path: Path) -> None:
             assert status == 202, body
 
     run(check())
-
-
-def test_the_fake_has_the_whole_face_of_the_desk() -> None:
-    from server.jobs.desk import Desk
-
-    names = {name for name in vars(Desk) if not name.startswith("_")} - {"drain", "start", "close"}
-    assert names - set(dir(FakeDesk)) <= {"on_ready", "on_lost", "on_planned", "on_events", "on_ended", "on_tried", "on_status"}
