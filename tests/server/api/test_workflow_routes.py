@@ -112,6 +112,7 @@ def test_rename_and_copy_over_http(home: Path) -> None:
 
 
 @pytest.mark.spec("L3")
+@pytest.mark.proves(21)
 @pytest.mark.spec("R-P01")
 @pytest.mark.parametrize(
     "name", ["..%2f..%2fetc%2fpasswd", "%2e%2e", "%252e%252e", "a%00b", ".versions", "a%2fb", "~", "%5c%5csrv%5cx"]
@@ -353,6 +354,7 @@ def test_a_cycle_of_ten_thousand_nodes_is_told_in_one_short_sentence(home: Path)
 
 
 @pytest.mark.spec("R-I05")
+@pytest.mark.proves(22)
 @pytest.mark.spec("L7")
 @pytest.mark.parametrize("path", ["/v1/workflows/validate", "/v1/workflows/plan", "/v1/workflows/a"])
 def test_above_the_limit_of_nodes_a_workflow_is_too_large_everywhere(home: Path, path: str) -> None:
@@ -382,6 +384,7 @@ def test_a_million_links_are_refused_by_size_before_they_are_read(home: Path) ->
     run(steps())
 
 
+@pytest.mark.proves(19)
 @pytest.mark.spec("R-M07")
 @pytest.mark.parametrize(
     "kind",
@@ -394,6 +397,7 @@ def test_a_node_type_that_looks_like_code_is_a_name_nobody_knows(home: Path, kin
     assert {problem["code"] for problem in answer["problems"]} <= {"bad_type", "unknown_type", "missing_pack", "unknown_subgraph"}
 
 
+@pytest.mark.proves(19)
 @pytest.mark.spec("R-M07")
 @pytest.mark.parametrize(
     "text", ["__import__('os').system('id')", "{{7*7}}", "${jndi:x}", "py:1+1", "{0.__class__}", "%(x)s", "\x1b[2J"]
