@@ -30,6 +30,7 @@ from server.jobs.desk import Desk
 from server.jobs.hub import Hub
 from server.jobs.orders import Limits
 from server.jobs.store import JobStore
+from server.jobs.webhooks import Webhooks
 from server.library.drafts import Drafts
 from server.library.model_folders import ModelFolders
 from server.library.node_types import NodeTypes
@@ -124,7 +125,8 @@ class Assembly:
         services.hub = Hub()
         services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
         services.desk = relay.desk = self._desk(services)
-        services.hub.connect(services.engine.watch, services.desk)
+        services.webhooks = Webhooks.of(settings.webhooks, self.store)
+        services.hub.connect(services.engine.watch, services.desk, services.webhooks.job_ended)
         folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
         services.workflows = Workflows(home, services.catalogue, folders=folders)
         services.drafts, services.preferences = Drafts(home), Preferences(home)
@@ -135,7 +137,7 @@ class Assembly:
         _gauges(metrics, services)
         await services.catalogue.load()
         await services.desk.start()
-        for part in (services.workflows, services.drafts, services.models, services.files):
+        for part in (services.workflows, services.drafts, services.models, services.files, services.webhooks):
             await part.start()
         front.open(self.table, services)
         await services.engine.start()
@@ -188,6 +190,7 @@ class Assembly:
         if services is None:
             self.store.close()
             return
+        await services.webhooks.stop()
         await services.files.close()
         await services.desk.close()
 

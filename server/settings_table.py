@@ -1,12 +1,22 @@
-"""The settings as a table for docs/operation.md: `python -m server.settings_table` prints it, a test compares the two."""
+"""The settings as a table for docs/operation.md: `python -m server.settings_table docs/operation.md` brings it up to date."""
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
+from typing import Final
 
 from pydantic_core import PydanticUndefined
 
 from server.configuration import FLAGS, PREFIX, Settings
+
+_PLACE: Final = re.compile(r"(?<=<!-- settings -->\n).*?(?=<!-- end of settings -->)", re.DOTALL)
+
+
+def with_table(text: str) -> str:
+    """A document with today's table between its two marks."""
+    return _PLACE.sub(lambda _: settings_table(), text)
 
 
 def settings_table() -> str:
@@ -28,4 +38,5 @@ def _shown(default: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(settings_table())
+    for file in map(Path, sys.argv[1:]):
+        file.write_text(with_table(file.read_text(encoding="utf-8")), encoding="utf-8")

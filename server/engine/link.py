@@ -210,7 +210,10 @@ class EngineLink:
 
     async def _live(self) -> tuple[str, float | None]:
         """One engine from its start to its end: why it ended, and since when it was ready, if it was."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:  # no file descriptor is left: the next start may find one
+            return f"it cannot be started: {error}", None
         with theirs:
             try:
                 process = await self._spawn(theirs)

@@ -366,23 +366,23 @@ class Desk:
         if id in self._cancelling:
             return await asyncio.shield(self._cancelling[id])
         if id in self._queue.waiting:
-            task = self._cancelling[id] = self._spawn(self._cancel_waiting(id))
+            entry = self._queue.waiting[id]
+            self._queue.remove(id)  # now: it must not be started while the end is written
+            task = self._cancelling[id] = self._spawn(self._cancel_waiting(entry))
             return await asyncio.shield(task)
         job = await self.get(id)
         if not job.is_final:
             raise Refusal("conflict", "The job is being accepted this moment. Try again.", retry_after_s=1, state=job.state)
         raise Refusal("conflict", f"The job is {job.state} already; what has ended cannot be cancelled.", state=job.state)
 
-    async def _cancel_waiting(self, id: str) -> Job:
-        entry = self._queue.waiting[id]
-        self._queue.remove(id)
+    async def _cancel_waiting(self, entry: Entry) -> Job:
         try:
-            return await self._write_end(id, "cancelled", JobResult())
+            return await self._write_end(entry.id, "cancelled", JobResult())
         except Refusal:
             self._queue.add(entry)
             raise
         finally:
-            del self._cancelling[id]
+            del self._cancelling[entry.id]
             self._dispatch()
 
     async def _cancel_under_way(self, id: str, under_way: _UnderWay) -> Job:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
+import subprocess
+import sys
 import threading
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +21,7 @@ from server.api.session import check_keys
 from server.jobs.record import Job, JobFilter, JobResult, NewJob, new_id
 from server.jobs.store import JobStore
 from server.settings import WrongUsage
-from tests.server.conftest import tree
+from tests.server.conftest import SUM, tree
 
 Command = Callable[..., Any]
 
@@ -208,3 +214,55 @@ def test_a_file_that_goes_meanwhile_is_left_out(home: Path, tmp_path: Path, monk
     assert "outputs/p.png" not in tree(tmp_path / "copy")
     with pytest.raises(WrongUsage, match="is not empty"):
         backup.backup(home, tmp_path / "copy", json=True)
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[Callable[..., Any]]:
+    """A server on this data folder; gives a function that asks it."""
+    command = [
+        sys.executable,
+        "-c",
+        "from server.start import main; main()",
+        "serve",
+        "--port",
+        "0",
+        "--json",
+        "--home",
+        str(home),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as server:
+        assert server.stdout is not None
+        link = json.loads(server.stdout.readline())
+
+        def ask(path: str, body: Any = None) -> Any:
+            data = None if body is None else json.dumps(body).encode()
+            headers = {"Authorization": f"Bearer {link['token']}", "Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(link["url"] + path, data, headers), timeout=60) as answer:
+                return json.load(answer)
+
+        try:
+            yield ask
+        finally:
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_a_server_restored_from_a_backup_of_a_running_one_lists_the_same_jobs(
+    latentgraph: Command, home: Path, tmp_path: Path
+) -> None:
+    def listed(ask: Callable[..., Any]) -> list[Any]:
+        return [[job[name] for name in ("id", "workflow", "inputs", "seeds", "created")] for job in ask("/v1/jobs")["jobs"]]
+
+    home.chmod(0o700)
+    with serving(home) as ask:
+        for value in range(8):
+            ask("/v1/jobs", {"workflow": SUM, "inputs": {"first": value}})
+        before = listed(ask)
+        assert latentgraph("backup", tmp_path / "copy").code == 0
+    assert latentgraph("restore", tmp_path / "copy", "--home", tmp_path / "new").code == 0
+    shutil.copy(home / "catalogue.json", tmp_path / "new")
+    with serving(tmp_path / "new") as ask:
+        assert listed(ask) == before
+        assert len(before) == 8

@@ -17,7 +17,7 @@ from server.backup import FILES, FOLDERS, JOBS
 from server.cli import app
 from server.configuration import PREFIX, Settings
 from server.settings import HOME_VARIABLE
-from server.settings_table import settings_table
+from server.settings_table import settings_table, with_table
 
 ROOT = Path(__file__).parents[2]
 OPERATION = (ROOT / "docs" / "operation.md").read_text(encoding="utf-8")
@@ -26,12 +26,10 @@ DOCKERFILE = (ROOT / "docs" / "Dockerfile").read_text(encoding="utf-8")
 
 
 def test_the_table_of_settings_is_that_of_the_program() -> None:
-    """If not: python -m server.settings_table, and put it between the two marks of docs/operation.md."""
-    table = OPERATION.partition("<!-- settings: python -m server.settings_table -->\n")[2].partition("<!-- end of settings -->")[
-        0
-    ]
-    assert table == settings_table()
-    assert table.count("\n") == len(Settings.model_fields) + 2
+    """If not: python -m server.settings_table docs/operation.md"""
+    assert with_table(OPERATION) == OPERATION
+    assert settings_table() in OPERATION
+    assert settings_table().count("\n") == len(Settings.model_fields) + 2
     assert all(field.description for field in Settings.model_fields.values())
 
 
