@@ -16,7 +16,7 @@ from graph import active
 from graph.active import MOST_EVENTS, thinned
 from graph.context import Context
 from graph.engine import Handle
-from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent
+from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, TriedEvent, kind_of
 from graph.node import node
 from graph.registry import Registry
 from tests.graph.engine_kit import PATIENCE, Lab, chain, gate, n, started, until, workflow
@@ -240,3 +240,12 @@ def test_a_listener_that_raises_or_calls_back_harms_nobody(lab: Lab) -> None:
         assert handles[0].wait(PATIENCE) is not None
     lab.engine.close()  # which waits for the listeners
     assert heard
+
+
+def test_every_event_has_a_kind_in_one_word(lab: Lab) -> None:
+    lab.run(chain(1))
+    again = lab.run(workflow("y", x=n("add", a=1.0, b=1.0), y=n("add", a="@x", b=5.0)))
+    assert {kind_of(event) for event in again.events} == {"run", "node", "cached"}
+    others = [CachedEvent([], 0.0), ProgressEvent("", None, 1, 2, None, 0.0), PreviewEvent("", None, b"", 0.0)]
+    others += [NoteEvent("", "", 0.0), TriedEvent("", None, 1, "", 0.0)]
+    assert [kind_of(event) for event in others] == ["cached", "progress", "preview", "note", "tried"]
