@@ -246,7 +246,7 @@ class ProcessWorker:
             child = self._child = Child("graph.worker", [*facts, *noted], self.heartbeat_s)
         except OSError as error:
             raise StartFailed(f"the worker of {self.device} could not be started: {error}", str(error)) from error
-        self.begun += 1
+        self.begun, self._calls = self.begun + 1, 0
         self._memory_kills = (memory_kills(),) * 2
         threading.Thread(target=self._watch, args=(child,), name=f"latentgraph-watch-{self.device}", daemon=True).start()
         return child

@@ -342,3 +342,42 @@ def test_a_faulty_device_gets_a_new_process_and_the_task_one_more_try(
     after = lab.run(workflow("w", w=n("device_where", a=2.0))).output.split()[1]
     assert (after == second) == (state == "done")
     assert tries_told(outcome.events) == []
+
+
+# ---- what a worker says ----
+
+BABBLE = {
+    "giant": "a frame of 4,294,967,295 bytes is not ours",
+    "extension": "extension type 5 is not ours",
+    "no list": "a frame that names no kind of message is not ours",
+    "no msgpack": "a frame that cannot be read is not ours",
+    "pickle": "is not ours",
+    "other call": "it spoke of call 99 during call 2",
+    "no call": "it spoke of call None",
+    "unknown kind": "it said 'exec' in a way that is not ours",
+    "odd fields": "it said 'done' in a way that is not ours",
+    "foreign file": "it handed over a value in a way that is not ours",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("R-I12")
+def test_a_worker_that_says_what_is_not_ours_is_ended_and_replaced(serve: Callable[..., Lab]) -> None:
+    lab = serve(most_tries=2)
+    for at, (what, said) in enumerate(BABBLE.items()):
+        events: list[Event] = []
+        result = ended(lab.start(workflow("b", b=n("babble", what=what)), tries=1), events)
+        assert result.nodes[0].code == "worker_lost", what
+        assert said in result.nodes[0].error, what
+        assert tries_told(events) == [2]
+        assert lab.run(workflow("x", x=n("add", a=1.0, b=float(at)))).output == 1.0 + at, what
+    assert lab.engine.places()[1].restarts == len(BABBLE)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("R-I12")
+def test_a_frame_that_is_cut_off_is_a_death(serve: Callable[..., Lab]) -> None:
+    lab = serve(most_tries=1)
+    (node,) = ended(lab.start(workflow("c", c=n("cut_off")))).nodes
+    assert "died while it ran c (exit code 0)" in node.error
+    assert lab.run(workflow("x", x=n("add", a=1.0, b=1.0))).output == 2.0

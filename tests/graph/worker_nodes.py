@@ -91,9 +91,9 @@ def linger(ctx: Context, a: float, seconds: float = 0.006) -> float:
     return a
 
 
-@node(title="Device die", version=1, place="device")
-def device_die(ctx: Context, times: int, tally: str) -> float:
-    return die_first(ctx, 1.0, times, tally)
+@node(title="Die while planning", version=1, light=True)
+def die_light(ctx: Context) -> float:
+    os._exit(5)
 
 
 @node(title="Device where", version=1, place="device")
@@ -113,7 +113,7 @@ def device_fault(ctx: Context, times: int, tally: str) -> str:
 
 @node(title="Babble", version=1)
 def babble(ctx: Context, what: str) -> float:
-    """Writes what is no frame, or not one of ours, to the engine."""
+    """Writes what is no frame, or not one of ours, to the engine; as this process's second call."""
     said = {
         "giant": b"\xff\xff\xff\xff" + b"x" * 100,
         "extension": frame(msgpack.packb(msgpack.ExtType(5, b"os.system"))),
@@ -122,9 +122,9 @@ def babble(ctx: Context, what: str) -> float:
         "pickle": frame(b"cos\nsystem\n(S'true'\ntR."),
         "other call": frame(msgpack.packb(["done", 99, [], 0.0, 0.0, 0, {}])),
         "no call": frame(msgpack.packb(["done"])),
-        "unknown kind": frame(msgpack.packb(["exec", 1, "true"])),
-        "odd fields": frame(msgpack.packb(["done", 1, "x", None])),
-        "foreign file": frame(msgpack.packb(["done", 1, [["f", b"0" * 32, "/etc/passwd"]], 0.0, 0.0, 0, {}])),
+        "unknown kind": frame(msgpack.packb(["exec", 2, "true"])),
+        "odd fields": frame(msgpack.packb(["done", 2, "x", None])),
+        "foreign file": frame(msgpack.packb(["done", 2, [["f", b"0" * 32, "/etc/passwd"]], 0.0, 0.0, 0, {}])),
     }[what]
     os.write(int(sys.argv[1]), said)
     time.sleep(PATIENCE)
@@ -185,7 +185,7 @@ REGISTRY = Registry.of(
     hang,
     heed,
     linger,
-    device_die,
+    die_light,
     device_where,
     device_fault,
     babble,

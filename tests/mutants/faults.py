@@ -199,7 +199,7 @@ FAULTS: Final = (
     ),
     Fault(
         "an event told while a reader drains silences the next", "graph/active.py",
-        "            self._told = False\n            if not self.events:  # else one", "            if not self.events:  # else one", (EVENTS,),
+        "            self._told = False\n        return events\n", "        return events\n", (EVENTS,),
     ),
     # ---- schedule, workers ----
     Fault(
