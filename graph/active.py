@@ -248,6 +248,17 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
     return outputs
 
 
+def values_of(run: ActiveRun) -> dict[str, Any]:
+    """The named outputs that exist: a `Value` where a task gave it, lists of these, or what a light node gave."""
+    return {name: _made(value, run) for name, value in run.plan.roots.outputs.items() if _exists(value, run)}
+
+
+def _made(value: Any, run: ActiveRun) -> Any:
+    if isinstance(value, Pending):
+        return run.values[value.task][value.port]
+    return [_made(item, run) for item in value] if isinstance(value, list) else value
+
+
 # Functions of the module, not inside `outputs_of`: a nested function that calls itself is a cycle, which would keep the
 # run and its pictures until the collector's next round.
 def _live(value: Any, run: ActiveRun, wire_types: Mapping[str, WireType]) -> Any:

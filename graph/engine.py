@@ -195,6 +195,19 @@ class Handle:
         finally:
             self._run.listener = None
 
+    def drain(self) -> list[Event]:
+        """The events since the last call; waits for none."""
+        return self._run.drain()
+
+    @property
+    def run(self) -> ActiveRun:
+        """What the executor knows of the run: for looking at, not for changing."""
+        return self._run
+
+    def nodes(self) -> list[NodeResult]:
+        """How the nodes of a run that has ended did, without making its outputs live."""
+        return self._engine.nodes_of(self._run)
+
     def result(self) -> RunResult:
         """The result of a run that has ended."""
         return self._engine.result_of(self._run)
@@ -429,6 +442,19 @@ class Engine:
         """Let a place that was disabled take tasks again. Raises ValueError if there is no such place."""
         self.executor.enable(place)
 
+    def release(self, device: str | None = None) -> dict[str, int]:
+        """Give back what devices hold that have nothing to do (all, or this one), and values in RAM that nobody uses.
+
+        Bytes of weights by device, and of values under "ram". A device that is at a node is left out.
+        """
+        freed: dict[str, int] = {}
+        for name, worker in self.workers.items():
+            held = sum(worker.resident().values())
+            if device in (None, name) and isinstance(worker, ProcessWorker) and worker.release():
+                self.executor.released(name)
+                freed[name] = held
+        return freed | {"ram": self.memories.memo.values.drop_until(0)}
+
     def _materialise(self, plan: Plan) -> dict[int, dict[int, Value]]:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
         tasks, lost = plan.tasks, set[bytes]()
@@ -470,7 +496,15 @@ class Engine:
             raise WorkflowError(problems)
 
     def result_of(self, run: ActiveRun) -> RunResult:
-        """The result of a run that has ended: one line per node that was wanted, or per element."""
+        """The result of a run that has ended, its outputs as live values."""
+        tasks, plan = run.tasks, run.plan
+        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
+        outputs = outputs_of(run, self.library.wire_types)
+        nodes = self.nodes_of(run)
+        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages), run.device_seconds)
+
+    def nodes_of(self, run: ActiveRun) -> list[NodeResult]:
+        """How a run that has ended did: one line per node that was wanted, or per element."""
         tasks, plan = run.tasks, run.plan
         nodes: list[NodeResult] = []
         above = set(plan.skipped)
@@ -498,9 +532,7 @@ class Engine:
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
-        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
-        outputs = outputs_of(run, self.library.wire_types)
-        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages), run.device_seconds)
+        return nodes
 
     def _resolved(self, run: ActiveRun, task: int) -> Mapping[str, Any]:
         """The record of a run for an effect that stores it: enough to run it again and to say what made it."""

@@ -787,6 +787,13 @@ class Executor:
                 self.schedule.devices[name].available_at = 0.0
             self._ready.notify_all()
 
+    def released(self, device: str) -> None:
+        """A device's worker has ended because it was told to: it holds nothing, and must start again."""
+        with self._lock:
+            (lane,) = [lane for lane in self.lanes if lane.name == device]
+            self.schedule.devices[device].resident = {}
+            self.schedule.devices[device].start_seconds = lane.start_seconds
+
     def places(self) -> list[PlaceStatus]:
         """What every place does now."""
         with self._lock:

@@ -401,10 +401,23 @@ class ProcessWorker:
     def replace(self) -> bool:
         """See `Worker`."""
         with self._talking:
-            child, self._child, self._is_ready, self._resident = self._child, None, False, {}
-            if child is not None:
-                child.end(0.0)
+            self._end_child()
         return True
+
+    def release(self) -> bool:
+        """End the child with all that it holds, unless it is at a call; whether it was at none."""
+        if not self._talking.acquire(blocking=False):
+            return False
+        try:
+            self._end_child()
+        finally:
+            self._talking.release()
+        return True
+
+    def _end_child(self) -> None:
+        child, self._child, self._is_ready, self._resident = self._child, None, False, {}
+        if child is not None:
+            child.end(0.0)
 
     def close(self) -> None:
         """See `Worker`."""
