@@ -36,6 +36,11 @@ class EngineOptions:
     time_limit_s: float = TIME_LIMIT_S
     #: How long a cancelled node may go on before its worker is killed.
     cancel_grace_s: float = 10.0
+    #: How long one plan may take. Light nodes of packs run in the engine, and nothing can interrupt one: so the engine
+    #: ends, and the job is charged a try.
+    plan_limit_s: float = 120.0
+    #: Whether a change of a node's source file starts a fresh engine, for authors of packs.
+    reload_nodes: bool = False
 
     @property
     def spool(self) -> Path:

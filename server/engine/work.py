@@ -68,7 +68,7 @@ class Work:
         found = {
             "seconds": run.seconds,
             "device_seconds": run.device_seconds,
-            "nodes": [self._teller.node(node) for node in nodes],
+            "nodes": self._teller.nodes(run.plan, nodes),
             "outputs": {name: output_json(value) for name, value in values_of(run).items()},
             "absent": {name: say(reason) for name, reason in run.plan.absent.items()},
             "messages": [say(message) for message in run.messages],
