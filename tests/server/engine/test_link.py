@@ -47,8 +47,8 @@ def test_the_jobs_of_a_killed_engine_end_with_the_next_one(home: Path) -> None:
             documents = {job: held(job) for job in ("a", "b", "c")}
             for job, document in documents.items():
                 one.submit(job, document)
+                await one.reached("a")  # and the others wait for the device
             await one.listener.until(lambda: documents.keys() <= one.listener.planned.keys())
-            await one.reached("a")
             before, workers = one.pid, set(processes_of(home))
             os.kill(before, signal.SIGKILL)
             await one.listener.until(lambda: "it was killed by signal 9" in one.listener.said)
