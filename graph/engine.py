@@ -402,12 +402,13 @@ class Engine:
 
     def start(
         self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
-        run_id: str = "", tries: int = 0,
+        run_id: str = "", tries: int = 0, sequence: int = 0,
     ) -> Handle:  # fmt: skip
         """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
 
         `run_id` is the id of the server's job: it names the run in the ledger and in `places`, and its outputs are named by it,
         so that a job that is tried again publishes once; `tries`: how often in a row a process died under it before.
+        `sequence` is its place in its client's order, for who plans several at once; without it, that of being started.
         """
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
         if undrawn:
@@ -416,6 +417,7 @@ class Engine:
         needs = needs_of(plan.tasks, plan.run, lambda task: self._estimate(plan.tasks, task))
         self._refuse_too_big(plan, needs)
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
+        queue.sequence = sequence
         run = ActiveRun(plan, queue, values, output_folder, self._resolved, run_id, tries)
         run.listener = listener
         self.executor.start(run)

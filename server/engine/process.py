@@ -8,6 +8,7 @@ imports torch.
 from __future__ import annotations
 
 import faulthandler
+import itertools
 import os
 import signal
 import socket
@@ -74,6 +75,7 @@ class EngineProcess:
         self._over = threading.Condition()
         self._works: dict[str, Work] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
+        self._numbers = itertools.count(1)
         self._is_quitting = False
         #: Since when each thread that plans does so, and for which job ("" for a question).
         self._planning: dict[int, tuple[float, str]] = {}
@@ -135,9 +137,9 @@ class EngineProcess:
             self._outbox.close(LAST_WORDS_S)
             os._exit(1)
         relax_collector()
+        self._outbox.put(messages.Hello(messages.PROTOCOL, list(engine.devices), engine.environment, equipment.catalogue))
         self._ready.set()
         threading.Thread(target=self._tell_status, name="latentgraph-status", daemon=True).start()
-        self._outbox.put(messages.Hello(messages.PROTOCOL, list(engine.devices), engine.environment, equipment.catalogue))
 
     def _started(self) -> Engine:
         """The engine, once it is there."""
@@ -183,7 +185,7 @@ class EngineProcess:
         with self._over:
             if message.job in self._works:
                 return
-            work = self._works[message.job] = Work(message, self._teller, self._log, self._forget)
+            work = self._works[message.job] = Work(message, next(self._numbers), self._teller, self._log, self._forget)
         self._planners.submit(self._carry_out, work)
 
     def _forget(self, work: Work) -> None:
@@ -238,6 +240,7 @@ class EngineProcess:
             listener=partial(self._outbox.look_at, work),
             run_id=job,
             tries=tries,
+            sequence=work.number,
         )
         planned = messages.Planned(job, planned_rows(plan))
         with work.lock:

@@ -19,7 +19,9 @@ from server.engine.outcome import Teller, output_json
 class Work:
     """One job. Whoever ends it first ends it: a cancel while it is being planned, a refusal, its run."""
 
-    def __init__(self, submit: Submit, teller: Teller, log: Log, on_over: Callable[[Work], object]) -> None:
+    def __init__(self, submit: Submit, number: int, teller: Teller, log: Log, on_over: Callable[[Work], object]) -> None:
+        #: How many were submitted before it, and itself.
+        self.number = number
         self.submit, self._teller, self._log, self._on_over = submit, teller, log, on_over
         #: Set before the run exists, these hold for it.
         self.priority, self.watched = submit.priority, False

@@ -188,6 +188,23 @@ def test_a_job_under_way_gets_another_priority(home: Path) -> None:
     run(test())
 
 
+def test_jobs_run_in_the_order_of_their_submission_whichever_is_planned_first(home: Path) -> None:
+    async def test() -> None:
+        async with lab(home) as one:
+            one.submit("first", gated("door"))
+            await one.reached("door")
+            one.submit("second", workflow("second", s=n("slow_to_plan", name="plan"), second=n("tally", a="@s")))
+            one.submit("third", workflow("third", third=n("tally", a=20)))
+            await one.listener.until(lambda: "third" in one.listener.planned)
+            one.open("plan")
+            await one.listener.until(lambda: "second" in one.listener.planned)
+            one.open("door")
+            await one.listener.end_of("second", "third")
+            assert one.ran == ["held", "second", "third"]
+
+    run(test())
+
+
 def test_previews_come_while_they_are_wanted(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:
