@@ -31,8 +31,11 @@ from server.jobs.hub import Hub
 from server.jobs.orders import Limits
 from server.jobs.store import JobStore
 from server.library.drafts import Drafts
+from server.library.gallery import Gallery
 from server.library.node_types import NodeTypes
+from server.library.pictures import Pictures
 from server.library.uploads import Uploads
+from server.library.values import Values
 from server.library.workflows import Workflows
 from server.metrics import Metrics
 from server.pulse import MARGIN_S, DatabasePulse, EnginePulse
@@ -127,6 +130,9 @@ class Assembly:
         services.engine = EngineLink(self._options(), relay)
         services.hub = Hub()
         services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
+        pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
+        services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
+        services.values = Values(home, pictures)
         services.desk = relay.desk = self._desk(services)
         services.hub.connect(services.engine.watch, services.desk)
         folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
@@ -191,6 +197,8 @@ class Assembly:
             self.store.close()
             return
         await services.files.close()
+        services.outputs.close()
+        services.pictures.close()
         await services.desk.close()
 
 

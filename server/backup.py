@@ -92,7 +92,9 @@ def _refuse_no_backup(source: Path) -> None:
         marker = json.loads((source / MARKER).read_bytes())
         known = marker["format"] == FORMAT and marker["version"] <= VERSION
     except (OSError, ValueError, KeyError, TypeError):
-        raise WrongUsage(f"{source} is no backup: it has no readable {MARKER}. Give a folder `latentgraph backup` made.") from None
+        raise WrongUsage(
+            f"{source} is no backup: it has no readable {MARKER}. Give a folder `latentgraph backup` made."
+        ) from None
     if not known:
         raise WrongUsage(f"{source} was made by a newer version (or something else). Update Latentgraph to restore it.")
 

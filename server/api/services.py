@@ -35,6 +35,7 @@ class Services:
     files: Any = None
     outputs: Any = None
     pictures: Any = None
+    values: Any = None
     webhooks: Any = None
     #: Documents of the interface that were made already, by what makes them.
     documents: dict[object, bytes] = field(default_factory=dict)

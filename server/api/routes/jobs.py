@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NotRequired
 
-from aiohttp import web
 from pydantic import Field, StringConstraints
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from graph.document import Document, document_from_json
 from graph.errors import WorkflowError

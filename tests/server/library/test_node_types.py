@@ -106,7 +106,13 @@ def test_why_a_pack_is_broken_is_told_without_folders(home: Path) -> None:
     reason = "No module named 'x' (/home/ann/secret/venv/lib/sepia.py, line 3)"
     body = Known(catalogue._replace(broken=(BrokenPack(pack, reason),)), "v").to_json()
     assert body["packs"] == [
-        {"name": "sepia", "distribution": "sepia-pack", "version": "1.2", "nodes": 0, "problem": "No module named 'x' (sepia.py, line 3)"}
+        {
+            "name": "sepia",
+            "distribution": "sepia-pack",
+            "version": "1.2",
+            "nodes": 0,
+            "problem": "No module named 'x' (sepia.py, line 3)",
+        }
     ]
 
 

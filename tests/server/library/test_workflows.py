@@ -192,9 +192,7 @@ def test_versions_are_kept_read_and_restored_as_new_ones(library: Workflows) -> 
     restored = asyncio.run(library.restore("a", 1, Precondition(etag)))
     assert restored.text == asyncio.run(library.read("a")).text == text(1).encode()
     assert [version.number for version in asyncio.run(library.versions("a"))] == [4, 3, 2, 1]
-    assert refused(library.version("a", 5)).message == (
-        'Workflow "a" has no version 5. GET /v1/workflows/a/versions lists them.'
-    )
+    assert refused(library.version("a", 5)).message == ('Workflow "a" has no version 5. GET /v1/workflows/a/versions lists them.')
     assert refused(library.restore("a", 2, Precondition(etag))).code == "precondition_failed"
 
 
@@ -418,7 +416,9 @@ def test_loaded_and_saved_again_it_has_the_same_bytes(
     """Of a newer minor version, fields nobody here knows are kept too."""
     newer = {"shiny": {"new": [1, 2.5]}} if version != "1.0" else {}
     raw = {"format": "latentgraph/workflow", "version": version, "name": name, "nodes": nodes, **extra, **newer}
-    first = asyncio.run(library.save("a", document_from_json(json.loads(json.dumps(raw))), Precondition("*") if exists(library) else CREATE))
+    first = asyncio.run(
+        library.save("a", document_from_json(json.loads(json.dumps(raw))), Precondition("*") if exists(library) else CREATE)
+    )
     again = asyncio.run(library.save("a", read_document(first.text), Precondition(first.etag)))
     assert again.text == first.text == asyncio.run(library.read("a")).text
     kept = json.loads(first.text)
