@@ -20,7 +20,7 @@ from server.api.front import Front
 from server.api.services import Services
 from server.api.session import Keys
 from server.api.table import Table, whole_table
-from server.configuration import Settings, load_settings
+from server.configuration import Loaded, load_settings
 from server.engine.link import EngineLink
 from server.engine.messages import Ended, Hello, Planned, Status, Tried
 from server.engine.options import EngineOptions
@@ -30,10 +30,13 @@ from server.jobs.desk import Desk
 from server.jobs.hub import Hub
 from server.jobs.orders import Limits
 from server.jobs.store import JobStore
+from server.jobs.webhooks import Webhooks
 from server.library.drafts import Drafts
 from server.library.gallery import Gallery
+from server.library.model_folders import ModelFolders
 from server.library.node_types import NodeTypes
 from server.library.pictures import Pictures
+from server.library.preferences import Preferences
 from server.library.uploads import Uploads
 from server.library.values import Values
 from server.library.workflows import Workflows
@@ -49,53 +52,45 @@ DATABASE: Final = "jobs.sqlite"
 class Relay:
     """Hears the engine: the node types are read again before the desk gives it work, and ends are counted."""
 
+    #: Set before the engine is started: these need the link, and the link needs its listener.
+    desk: Desk
+    catalogue: NodeTypes
+    pulse: EnginePulse
+
     def __init__(self, metrics: Metrics) -> None:
-        self.desk: Desk | None = None
-        self.catalogue: NodeTypes | None = None
-        self.pulse: EnginePulse | None = None
         self._metrics = metrics
         self._reading: asyncio.Task[bool] | None = None
 
     def on_ready(self, hello: Hello) -> None:
         """An engine is there, and with it the catalogue that it works with."""
-        assert self.desk is not None
-        assert self.catalogue is not None
-        assert self.pulse is not None
         self._reading = asyncio.create_task(self.catalogue.load())
         self.pulse.found()
         self.desk.on_ready(hello)
 
     def on_lost(self, reason: str) -> None:
         """The engine is gone."""
-        assert self.desk is not None
-        assert self.pulse is not None
         self.pulse.lost()
         self.desk.on_lost(reason)
 
     def on_planned(self, message: Planned) -> None:
         """A job has begun."""
-        assert self.desk is not None
         self.desk.on_planned(message)
 
     def on_events(self, batch: list[list[Any]]) -> None:  # Any: plain JSON
         """What jobs told."""
-        assert self.desk is not None
         self.desk.on_events(batch)
 
     def on_ended(self, message: Ended) -> None:
         """A job has ended."""
-        assert self.desk is not None
         self._count(message)
         self.desk.on_ended(message)
 
     def on_tried(self, message: Tried) -> None:
         """A job's number of tries changed."""
-        assert self.desk is not None
         self.desk.on_tried(message)
 
     def on_status(self, message: Status) -> None:
         """Places and memory changed; the link keeps it."""
-        assert self.desk is not None
         self.desk.on_status(message)
 
     def _count(self, ended: Ended) -> None:
@@ -112,7 +107,7 @@ class Assembly:
     """The parts of one server. Made in a thread; started, drained and closed on the event loop."""
 
     home: Path
-    settings: Settings
+    loaded: Loaded
     devices: tuple[str, ...]
     table: Table
     store: JobStore
@@ -122,29 +117,33 @@ class Assembly:
 
     async def start(self, front: Front, keys: Keys, fail: Callable[[BaseException], None]) -> None:
         """Start every part and serve all routes."""
-        settings, home = self.settings, self.home
+        settings, home = self.loaded.settings, self.home
         metrics, health = Metrics(), Health(home, settings.min_free_bytes)
         services = self.services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
         relay = Relay(metrics)
         services.catalogue = relay.catalogue = NodeTypes(home, packs=settings.packs)
-        services.engine = EngineLink(self._options(), relay)
+        services.engine = EngineLink(
+            self._options(), relay, ping_s=settings.heartbeat_s, ping_deadline_s=settings.heartbeat_lost_s
+        )
         services.hub = Hub()
         services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
         pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
         services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
         services.values = Values(home, pictures)
         services.desk = relay.desk = self._desk(services)
-        services.hub.connect(services.engine.watch, services.desk)
+        services.webhooks = Webhooks.of(settings.webhooks, self.store)
+        services.hub.connect(services.engine.watch, services.desk, services.webhooks.job_ended)
         folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
         services.workflows = Workflows(home, services.catalogue, folders=folders)
-        services.drafts = Drafts(home)
+        services.drafts, services.preferences = Drafts(home), Preferences(home)
+        services.models, services.sources = ModelFolders(home), self.loaded.sources
         self._keep_files(services)
         relay.pulse = EnginePulse(services.engine, lambda: _has_work(services.desk), self._longest_s())
         health.pulses += [relay.pulse, DatabasePulse(home / DATABASE)]
         _gauges(metrics, services)
         await services.catalogue.load()
         await services.desk.start()
-        for part in (services.workflows, services.drafts, services.files):
+        for part in (services.workflows, services.drafts, services.models, services.files, services.webhooks):
             await part.start()
         front.open(self.table, services)
         await services.engine.start()
@@ -155,14 +154,14 @@ class Assembly:
             task.add_done_callback(lambda done: _report(done, fail))
 
     def _options(self) -> EngineOptions:
-        settings = self.settings
+        settings = self.loaded.settings
         return EngineOptions(
             self.home, settings.output_folder or self.home / "outputs", self.devices, settings.packs,
             time_limits_s=settings.time_limits_s, time_limit_s=settings.time_limit_s, cancel_grace_s=settings.cancel_grace_s,
         )  # fmt: skip
 
     def _desk(self, services: Services) -> Desk:
-        settings = self.settings
+        settings = self.loaded.settings
         return Desk(
             self.store, services.catalogue, services.files, services.engine, services.hub, open_tries=self.tries,
             limits=Limits(nodes=settings.max_nodes), most_jobs=settings.max_queued_jobs, most_hours=settings.max_queued_s / 3600,
@@ -174,8 +173,9 @@ class Assembly:
         services.files.kept_by("a draft", services.drafts.files)
 
     def _longest_s(self) -> float:
-        settings = self.settings
-        return max(settings.time_limit_s, *settings.time_limits_s.values(), 0.0) + settings.cancel_grace_s + MARGIN_S
+        settings = self.loaded.settings
+        longest_s: float = max(settings.time_limit_s, *settings.time_limits_s.values(), 0.0)
+        return longest_s + settings.cancel_grace_s + MARGIN_S
 
     async def drain(self) -> None:
         """Take nothing new, give running jobs their time, and leave the rest queued."""
@@ -184,7 +184,7 @@ class Assembly:
             return
         services.health.is_draining = True
         services.desk.drain()
-        await services.engine.stop(self.settings.drain_s)
+        await services.engine.stop(self.loaded.settings.drain_s)
         services.hub.close()
 
     async def close(self) -> None:
@@ -196,15 +196,17 @@ class Assembly:
         if services is None:
             self.store.close()
             return
+        await services.webhooks.stop()
         await services.files.close()
         services.outputs.close()
         services.pictures.close()
         await services.desk.close()
 
 
-def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Assembly:  # Any: plain values
+def load(home: Path, flags: Mapping[str, Any], loaded: Loaded | None) -> Assembly:  # Any: plain values
     """Everything that reads files and may take a while. Raises LatentgraphErrors with what to do."""
-    settings = settings or load_settings(home, flags).settings
+    loaded = loaded or load_settings(home, flags)
+    settings = loaded.settings
     devices = chosen_devices(settings.devices)
     table = whole_table()
     end_orphans(home / "spool")
@@ -214,7 +216,7 @@ def load(home: Path, flags: Mapping[str, Any], settings: Settings | None) -> Ass
     tries: list[tuple[str, int]] = []
     with suppress(OSError):
         tries = [(one.run, one.tries) for one in open_tries(home / "tries")]
-    return Assembly(home, settings, devices, table, store, tries)
+    return Assembly(home, loaded, devices, table, store, tries)
 
 
 def _catalogue_file(home: Path, packs: bool) -> Path:

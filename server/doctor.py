@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -16,7 +18,8 @@ from typing import Final, Literal, NamedTuple
 
 from graph.errors import LatentgraphError
 from nodes.models import MINI, list_models
-from server.settings import machine_devices
+from server.problems import Refusal
+from server.settings import WrongUsage, machine_devices
 from server.shadow import shadows
 from server.text import size_text
 from server.workspace import Workspace
@@ -24,6 +27,8 @@ from server.workspace import Workspace
 #: Below this a run may end up without its cache.
 LOW_SPACE_BYTES: Final = 1 << 30
 
+#: How the settings show that nothing is set.
+_NOTHING: Final = ("", "None", "{}")
 _LIBRARIES: Final = ("torch", "diffusers", "transformers", "torchao", "safetensors")
 _PROBE: Final = "import torch; print(torch.__version__, torch.cuda.device_count(), torch.get_num_threads())"
 
@@ -43,6 +48,9 @@ def examine(workspace: Workspace) -> list[Finding]:
         _libraries,
         _names,
         _home,
+        _settings,
+        _keys,
+        _jobs,
         _node_types,
         _packs,
         _models,
@@ -93,6 +101,66 @@ def _home(workspace: Workspace) -> Iterator[Finding]:
     low = free < LOW_SPACE_BYTES
     advice = "; runs may end up without their cache: free some space, or run `latentgraph cache clear`" if low else ""
     yield Finding("note" if low else "ok", "data folder", f"{home}, {size_text(free)} free{advice}")
+
+
+def _settings(workspace: Workspace) -> Iterator[Finding]:
+    """Every setting of the server, its value and where that comes from; then the floor of free space that follows."""
+    from server.configuration import load_settings  # pydantic: only this command and `serve` need it
+    from server.health import Health
+
+    try:
+        loaded = load_settings(workspace.home, {})
+    except WrongUsage as error:
+        yield Finding("wrong", "settings", str(error))
+        return
+    for name, value, source in loaded.sources:
+        yield Finding("ok", f"setting {name}", f"{'none' if value in _NOTHING else value} ({source})")
+    if not workspace.home.is_dir():
+        return
+    try:
+        Health(workspace.home, loaded.settings.min_free_bytes).check_disk()
+    except Refusal as refusal:
+        yield Finding("wrong", "disk floor", f"{refusal.message} Or lower min_free_bytes.")
+    else:
+        yield Finding("ok", "disk floor", "there is more free space than the server needs to take jobs and uploads")
+
+
+def _keys(workspace: Workspace) -> Iterator[Finding]:
+    from server.api.session import check_keys
+
+    missing = [name for name in ("token", "secret") if not (workspace.home / name).exists()]
+    if missing:
+        yield Finding("note", "token", f"no {' and no '.join(missing)} yet; `latentgraph serve` makes what is missing")
+        return
+    try:
+        check_keys(workspace.home)
+    except (WrongUsage, OSError) as error:
+        yield Finding("wrong", "token", str(error))
+        return
+    yield Finding("ok", "token", "token and secret are there, for this user alone")
+
+
+def _jobs(workspace: Workspace) -> Iterator[Finding]:
+    """The server's job store, read beside a server that may run."""
+    path = workspace.home / "jobs.sqlite"
+    aside = sorted(one.name for one in workspace.home.glob("jobs.sqlite.damaged*"))
+    if aside:
+        yield Finding("note", "jobs", f"{', '.join(aside)} was damaged and set aside; look through it, or remove it")
+    if not path.exists():
+        yield Finding("note", "jobs", "no job store yet; the first `latentgraph serve` makes it")
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as store:
+            (verdict,) = store.execute("PRAGMA quick_check(1)").fetchone()
+            counts = store.execute("SELECT state, COUNT(*) FROM jobs GROUP BY state ORDER BY state").fetchall()
+    except sqlite3.Error as error:
+        yield Finding("wrong", "jobs", f"{path} cannot be read ({error}); restore a backup, or move the file away")
+        return
+    if verdict != "ok":
+        yield Finding("wrong", "jobs", f"{path} is damaged ({verdict}); restore a backup: the server sets it aside at its start")
+        return
+    shown = ", ".join(f"{count} {state}" for state, count in counts) or "no jobs"
+    yield Finding("ok", "jobs", f"{shown}; {size_text(path.stat().st_size)}, whole")
 
 
 def _node_types(workspace: Workspace) -> Iterator[Finding]:

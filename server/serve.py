@@ -31,7 +31,7 @@ from server.settings import DEFAULT_HOST, DEFAULT_PORT, WrongUsage
 
 if TYPE_CHECKING:
     from server.assembly import Assembly
-    from server.configuration import Settings
+    from server.configuration import Loaded
 
 _log: Final = logging.getLogger("latentgraph.serve")
 
@@ -39,6 +39,7 @@ _log: Final = logging.getLogger("latentgraph.serve")
 AT_ONCE: Final = 130
 #: Answers under way when everything else has ended get this long.
 CLOSE_S: Final = 2.0
+_REPEAT_S: Final = 10.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _EVERYWHERE: Final = ("0.0.0.0", "::")
 
@@ -58,14 +59,15 @@ def serve(home: Path, flags: Mapping[str, Any], as_json: bool) -> int:  # Any: p
     private_home(home)
     with HomeLock(home):
         check_keys(home)
-        settings = None if _is_plain(home, flags) else _settings(home, flags)
+        loaded = None if _is_plain(home, flags) else _load_settings(home, flags)
         place = Place(flags.get("host") or DEFAULT_HOST, DEFAULT_PORT if flags.get("port") is None else flags["port"])
-        if settings is not None:
+        if loaded is not None:
+            settings = loaded.settings
             place = Place(settings.host, settings.port, settings.hosts, settings.origins)
         check_place(place)
         sockets = bind(place)
-        log_to(sys.stderr, settings.log_level if settings is not None else "info")
-        return asyncio.run(Running(home, flags, place, sockets, as_json, settings).run())
+        log_to(sys.stderr, loaded.settings.log_level if loaded is not None else "info")
+        return asyncio.run(Running(home, flags, place, sockets, as_json, loaded).run())
 
 
 def _is_plain(home: Path, flags: Mapping[str, Any]) -> bool:
@@ -74,10 +76,10 @@ def _is_plain(home: Path, flags: Mapping[str, Any]) -> bool:
     return not from_elsewhere and not flags.get("hosts") and not (home / "settings.toml").exists()
 
 
-def _settings(home: Path, flags: Mapping[str, Any]) -> Settings:
+def _load_settings(home: Path, flags: Mapping[str, Any]) -> Loaded:
     from server.configuration import load_settings  # pydantic: only now
 
-    return load_settings(home, flags).settings
+    return load_settings(home, flags)
 
 
 def check_place(place: Place) -> None:
@@ -140,7 +142,7 @@ class Running:
     place: Place
     sockets: list[socket.socket]
     as_json: bool
-    settings: Settings | None
+    loaded: Loaded | None
     signals: int = 0
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: BaseException | None = None
@@ -150,13 +152,13 @@ class Running:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._on_signal)
-        loop.set_exception_handler(_log_unforeseen)
+        loop.set_exception_handler(Unforeseen())
         port = self.sockets[0].getsockname()[1]
         keys = Keys.load(self.home, port)
         host = link_host(self.place, port)
         names = Names.of(port, (*self.place.hosts, *([] if self.place.host in _EVERYWHERE else [host])), self.place.origins)
         front = Front(names, keys, light_table())
-        connections = Connections(front.application(), Limits() if self.settings is None else self.settings.limits())
+        connections = Connections(front.application(), Limits() if self.loaded is None else self.loaded.settings.limits())
         await connections.listen(*self.sockets)
         self._announce(f"http://{host}", keys.token)
         opening = asyncio.create_task(self._open(front, connections, keys), name="opening")
@@ -186,9 +188,8 @@ class Running:
         """Load and start everything, then serve it. What goes wrong ends the server."""
         try:
             assembly = await asyncio.get_running_loop().run_in_executor(None, self._load)
-            if self.settings is None:
-                connections.limits = assembly.settings.limits()
-                log_to(sys.stderr, assembly.settings.log_level)
+            if self.loaded is None:
+                connections.limits = assembly.loaded.settings.limits()
             await assembly.start(front, keys, self.fail)
         except Exception as error:
             self.fail(error)
@@ -199,7 +200,7 @@ class Running:
     def _load(self) -> Assembly:
         from server.assembly import load  # everything else: pydantic, the graph's modules, the routes
 
-        return load(self.home, self.flags, self.settings)
+        return load(self.home, self.flags, self.loaded)
 
     def fail(self, error: BaseException) -> None:
         """End the server because of this; the exit code is not 0."""
@@ -218,9 +219,18 @@ class Running:
             await assembly.close()
 
 
-def _log_unforeseen(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What asyncio itself has to tell: no more open files, errors in callbacks."""
-    error = context.get("exception")
-    if isinstance(error, ConnectionError):
-        return
-    _log.error("%s", context.get("message", "An error in the event loop"), exc_info=error)
+class Unforeseen:
+    """Logs what asyncio itself has to tell (no more open files, errors in callbacks), the same at most every `_REPEAT_S`."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """As asyncio's exception handler."""
+        error, message = context.get("exception"), str(context.get("message", "An error in the event loop"))
+        if isinstance(error, ConnectionError):
+            return
+        now = loop.time()
+        if now - self._told.get(message, -_REPEAT_S) >= _REPEAT_S:
+            self._told[message] = now
+            _log.error("%s", message, exc_info=error)

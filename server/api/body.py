@@ -135,6 +135,7 @@ class Part:
 async def read_parts(request: web.Request, limit_bytes: int, most_parts: int, pace: Pace) -> AsyncIterator[Part]:
     """The parts of a multipart body; what is left of a part is passed over before the next."""
     from aiohttp import BodyPartReader, MultipartReader, web
+    from aiohttp.http_exceptions import HttpProcessingError
 
     await _begin(request, limit_bytes)
     reading = _Reading(limit_bytes, pace)
@@ -150,6 +151,11 @@ async def read_parts(request: web.Request, limit_bytes: int, most_parts: int, pa
             yield part
             async for _rest in part.chunks():
                 pass
-    except (ValueError, web.RequestPayloadError, web.HTTPException):  # what aiohttp raises for what it cannot parse
+    except (
+        ValueError,
+        HttpProcessingError,
+        web.RequestPayloadError,
+        web.HTTPException,
+    ):  # what aiohttp raises for what it cannot parse
         raise Refusal("malformed", "The multipart body cannot be read. Send it as RFC 7578 says.") from None
     raise Refusal("too_large", f"The body has more than {most_parts} parts. Send fewer.")

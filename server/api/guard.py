@@ -53,10 +53,15 @@ def _has_port(host: str) -> bool:
 def check_host(request: web.Request, names: Names) -> None:
     """Refuse a request that was meant for another name (DNS rebinding). Raises Refusal `wrong_host`."""
     host = request.headers.get("Host", "").lower()
-    target = request.rel_url  # absolute when the request line names a host itself
-    authority = target.authority.lower() if target.absolute else host
-    if host not in names.hosts or authority not in names.hosts:
+    if host not in names.hosts or _named_in_target(request.raw_path, host) not in names.hosts:
         raise Refusal("wrong_host", "The request is for another host.")
+
+
+def _named_in_target(target: str, host: str) -> str:
+    """The host that the request line itself names, as a request to a proxy does; else that of the header."""
+    if target.startswith("/") or "://" not in target:
+        return host
+    return target.partition("://")[2].partition("/")[0].lower()
 
 
 def check_origin(request: web.Request, names: Names) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from server.api.guard import Guesses
     from server.api.route import Route
     from server.api.session import Keys
-    from server.configuration import Settings
+    from server.configuration import Settings, Source
     from server.health import Health
     from server.metrics import Metrics
 
@@ -32,10 +32,14 @@ class Services:
     catalogue: Any = None
     workflows: Any = None
     drafts: Any = None
+    preferences: Any = None
+    models: Any = None
     files: Any = None
     outputs: Any = None
     pictures: Any = None
     values: Any = None
     webhooks: Any = None
+    #: Where each setting comes from.
+    sources: tuple[Source, ...] = ()
     #: Documents of the interface that were made already, by what makes them.
     documents: dict[object, bytes] = field(default_factory=dict)

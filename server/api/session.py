@@ -6,6 +6,7 @@ are 0600 and a looser one is refused.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import os
@@ -14,6 +15,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from server.settings import WrongUsage
@@ -121,10 +123,16 @@ def _key(path: Path, what: str) -> str:
 
 
 def _read(path: Path, what: str) -> str:
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise WrongUsage(f"{path} holds {what} and cannot be read ({reason}). Remove it: a new one is made.") from None
     try:
         status = os.fstat(file)
-        text = os.read(file, _MOST_BYTES).decode("ascii", "replace").strip()
+        text = os.read(file, _MOST_BYTES).decode("ascii", "replace").strip() if S_ISREG(status.st_mode) else ""
     finally:
         os.close(file)
     if status.st_uid != os.geteuid() or status.st_mode & 0o077:

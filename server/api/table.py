@@ -20,7 +20,7 @@ MODULES: Final = (
     "server.api.routes.session",
     "server.api.routes.system",
     *(f"server.api.routes.{name}" for name in (
-        "jobs", "events", "socket", "nodes", "workflows", "models", "cache", "devices", "settings",
+        "jobs", "events", "socket", "nodes", "workflows", "drafts", "models", "cache", "devices", "settings",
         "files", "outputs", "images", "values",
     )),
 )  # fmt: skip

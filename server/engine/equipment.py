@@ -13,9 +13,9 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from graph.catalogue import load_catalogue
+from graph.child import child_environment
 from graph.engine import DEFAULT_LIMITS, Library, Limits
 from graph.errors import LatentgraphError
-from graph.processes import child_environment
 from nodes.builtin import MODULES
 from nodes.runtime import device_class, memory_budget
 from server.engine.options import EngineOptions

@@ -37,6 +37,16 @@ class EngineOptions:
     #: How long a cancelled node may go on before its worker is killed.
     cancel_grace_s: float = 10.0
 
+    @property
+    def spool(self) -> Path:
+        """Where engines keep values on their way, and the notes of their child processes."""
+        return self.home / "spool"
+
+    @property
+    def ledger(self) -> Path:
+        """Where is noted which jobs' nodes are being called."""
+        return self.home / "tries"
+
     def to_json(self) -> str:
         """One JSON object."""
         return json.dumps({**asdict(self), "home": str(self.home), "output_folder": str(self.output_folder)})

@@ -44,8 +44,9 @@ MOST_POSITIONS: Final = 1000
 RESYNC_S: Final = 0.5
 #: Silence after which a reader is woken to send a sign of life, and how often that is looked at.
 HEARTBEAT_S, SWEEP_S = 15.0, 1.0
-#: A reader whose unsent bytes do not get fewer for so long, or are more than this, is dropped.
-STALL_S, MOST_UNSENT = 30.0, 1024 * 1024
+#: A reader whose unsent bytes do not get fewer for so long, or are more than this, is dropped. Sooner than the connection
+#: itself is (setting `write_stall_s`), so that it can be told why.
+STALL_S, MOST_UNSENT = 25.0, 1024 * 1024
 #: Readers woken in one turn of the loop.
 _WOKEN_AT_ONCE: Final = 64
 
@@ -371,6 +372,7 @@ class Hub:
         self._readers: set[Reader] = set()
         self._watch: Callable[[str, bool], object] = lambda job, wanted: None
         self._queue: Queue | None = None
+        self._on_ended: Callable[[Job], object] | None = None
         self._positions: tuple[float, dict[str, int]] | None = None
         self._all = Stream(ALL, self._next_epoch(), self._snapshot_of_all)
         self._due: set[Stream] = set()
@@ -379,9 +381,9 @@ class Hub:
         self._queue_at: asyncio.TimerHandle | None = None
         self._sweep_at: asyncio.TimerHandle | None = None
 
-    def connect(self, watch: Callable[[str, bool], object], queue: Queue) -> None:
-        """Say who is told whether previews of a job are wanted, and who knows the queue."""
-        self._watch, self._queue = watch, queue
+    def connect(self, watch: Callable[[str, bool], object], queue: Queue, ended: Callable[[Job], object] | None = None) -> None:
+        """Say who is told whether previews of a job are wanted, who knows the queue, and who else hears of ends."""
+        self._watch, self._queue, self._on_ended = watch, queue, ended
 
     # The desk's side.
 
@@ -428,6 +430,8 @@ class Hub:
         self._ended.append(live)
         self._drop_ended()
         self.queue_changed()
+        if self._on_ended is not None:
+            self._on_ended(job)
 
     def deleted(self, id: str) -> None:
         """A job that had ended was deleted."""

@@ -20,6 +20,9 @@ MOST_HOURS: Final = 24.0
 WINDOW_SECONDS, WINDOW_JOBS = 2.0, 64
 #: A job counts at least so much against its client: one that uses no device must not run all its jobs before another's.
 LEAST_CHARGE_S: Final = 0.01
+#: A waiting client is forgiven a second for so many that others got meanwhile: without it, newcomers without end, who each
+#: start as low as the least served, would keep an older client waiting for ever.
+FORGIVEN_PER: Final = 50.0
 #: Clients whose seconds are remembered while they have nothing in the queue.
 _MOST_IDLE: Final = 10_000
 
@@ -52,6 +55,10 @@ class Queue:
         self._jobs_of: dict[str, int] = {}
         self._used: dict[str, float] = {}
         self._served: set[str] = set()
+        #: Seconds charged to anybody so far, and what they were when a client with jobs here last got one started.
+        self._charged_s = 0.0
+        self._floor = 0.0
+        self._last_turn: dict[str, float] = {}
 
     # ---- admission ----
 
@@ -98,14 +105,16 @@ class Queue:
     def _enter(self, client: str) -> None:
         """A client that had nothing here starts where the least served one is: neither owed nor owing for its absence."""
         if client not in self._jobs_of:
-            self._used[client] = max(self._used.pop(client, 0.0), self._floor())
+            self._raise_floor()
+            self._used[client] = max(self._used.pop(client, self._floor), self._floor)
+            self._last_turn[client] = self._charged_s
         self._jobs_of[client] = self._jobs_of.get(client, 0) + 1
 
-    def _floor(self) -> float:
-        # Of those that were served already if there are any: else newcomers in numbers would keep the floor below an older
-        # client's seconds for ever, and it would starve.
+    def _raise_floor(self) -> None:
+        # What was charged, without estimates: these may be far off, and a newcomer would pay for it. It never sinks: what
+        # one client was forgiven is not for those who come.
         active = self._served or self._jobs_of.keys()
-        return min((self.spent(client) for client in active), default=0.0)
+        self._floor = max(self._floor, min((self._used[client] for client in active), default=0.0))
 
     def _wait(self, entry: Entry) -> None:
         self.waiting[entry.id] = entry
@@ -147,12 +156,20 @@ class Queue:
         if not self._lanes:
             return None
         clients = self._lanes[max(self._lanes)]
-        client = min(clients, key=lambda name: (self.spent(name), clients[name][0]))
+        client = min(clients, key=lambda name: (self._turn(name), clients[name][0]))
         entry = self._unwait(clients[client][0][1])
         self.under_way[entry.id] = entry
         self._ahead_s[client] = self._ahead_s.get(client, 0.0) + _charge(entry.cost_s)
         self._served.add(client)
+        self._used[client] -= self._forgiven(client)
+        self._last_turn[client] = self._charged_s
         return entry
+
+    def _turn(self, client: str) -> float:
+        return self.spent(client) - self._forgiven(client)
+
+    def _forgiven(self, client: str) -> float:
+        return (self._charged_s - self._last_turn[client]) / FORGIVEN_PER
 
     def put_back(self, id: str) -> None:
         """Let a job wait again that was taken and could not be started; its old place is kept."""
@@ -166,7 +183,8 @@ class Queue:
         if entry is None:
             return
         self._unahead(entry)
-        self._used[entry.client] = self._used.get(entry.client, 0.0) + _charge(device_seconds)
+        self._used[entry.client] += _charge(device_seconds)
+        self._charged_s += _charge(device_seconds)
         self._leave(entry)
 
     def _unahead(self, entry: Entry) -> None:
@@ -180,13 +198,14 @@ class Queue:
         self._seconds -= entry.cost_s
         self._jobs_of[entry.client] -= 1
         if not self._jobs_of[entry.client]:
-            del self._jobs_of[entry.client]
+            del self._jobs_of[entry.client], self._last_turn[entry.client]
             self._served.discard(entry.client)
             # The last to leave is the last in the dictionary, so that the first in it is the longest gone.
-            self._used[entry.client] = self._used.pop(entry.client, 0.0)
+            self._used[entry.client] = self._used.pop(entry.client)
             self._forget_idle()
         if not self._jobs_of:
             self._used.clear()  # nobody is left to be compared with
+            self._charged_s = self._floor = 0.0
             self._seconds = sum(self._reserved.values())
 
     def _forget_idle(self) -> None:
@@ -243,6 +262,7 @@ class Queue:
         ahead = copy.copy(self)
         ahead.waiting, ahead.under_way, ahead._served = dict(self.waiting), dict(self.under_way), set(self._served)
         ahead._ahead_s, ahead._used, ahead._jobs_of = dict(self._ahead_s), dict(self._used), dict(self._jobs_of)
+        ahead._last_turn = dict(self._last_turn)
         ahead._lanes = {priority: {name: list(lane) for name, lane in lanes.items()} for priority, lanes in self._lanes.items()}
         found: list[str] = []
         while len(found) < limit and (entry := ahead.take()) is not None:

@@ -161,7 +161,7 @@ def type_json(spec: NodeSpec) -> dict[str, Any]:  # Any: plain JSON
     found = spec.to_json()
     for name in ("entry", "code", "resolves"):
         del found[name]
-    return {**found, "pack": spec.id.partition("/")[0] if "/" in spec.id else None, "schema": node_schema(spec)}
+    return {**found, "pack": spec.id.partition("/")[0] if "/" in spec.id else None, "node_schema": node_schema(spec)}
 
 
 def fit_table(types: Iterable[TypeRef]) -> dict[str, dict[str, str]]:

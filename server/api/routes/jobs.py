@@ -318,7 +318,6 @@ async def move_job(call: Call, id: JobId, body: MoveRequest) -> JobView:
     if given != 1:
         raise Refusal("invalid", f"The body has {given} of before, after and priority. Give one of them.", pointer="")
     job = await call.services.desk.move(id, before=body.before, after=body.after, priority=body.priority)
-    call.services.hub.queue_changed()
     return _view(call, *_newest(call, job))
 
 
@@ -326,7 +325,6 @@ async def move_job(call: Call, id: JobId, body: MoveRequest) -> JobView:
 async def delete_job(call: Call, id: JobId) -> None:
     """Forget a job that has ended. Its outputs stay in the gallery."""
     await call.services.desk.delete(id)
-    call.services.hub.deleted(id)
 
 
 @route("GET", "/v1/queue", tags=("jobs",))
@@ -339,7 +337,6 @@ async def read_queue(call: Call) -> QueueView:
 async def pause_queue(call: Call) -> QueueView:
     """Start no more jobs until `resume`, also after a restart; what runs goes on, and new jobs are accepted."""
     await call.services.desk.pause()
-    call.services.hub.queue_changed()
     return QueueView(**call.services.hub.queue_json())
 
 
@@ -347,7 +344,6 @@ async def pause_queue(call: Call) -> QueueView:
 async def resume_queue(call: Call) -> QueueView:
     """Start jobs again."""
     await call.services.desk.resume()
-    call.services.hub.queue_changed()
     return QueueView(**call.services.hub.queue_json())
 
 

@@ -1,119 +1,86 @@
-"""A front with the real library of files, outputs and pictures, and jobs that a test makes."""
+"""A front with the library's routes over a data folder with the catalogue in it, and stand-ins for desk and engine."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import json
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from graph.document import Document, read_document
-from graph.publish import publish
-from nodes.image import from_picture
-from nodes.save import png_bytes
-from server.jobs.hub import Hub
-from server.jobs.record import Accepted, Job, JobResult, new_id
-from server.library.gallery import Gallery
-from server.library.pictures import Pictures
-from server.library.uploads import Uploads
-from server.library.values import Values
+from server.jobs.record import JobFilter, JobPage
+from server.library.drafts import Drafts
+from server.library.model_folders import ModelFolders
+from server.library.node_types import NodeTypes
+from server.library.preferences import Preferences
+from server.library.workflows import SHIPPED, Workflows
 from server.problems import Refusal
 from tests.server.api.kit import Served, served
 
-WORKFLOW: dict[str, Any] = {
-    "format": "latentgraph/workflow",
-    "version": "1.0",
-    "name": "flow",
-    "nodes": {"prompt": {"type": "text", "inputs": {"value": "a red circle"}}},
-}
+
+class Engine:
+    """An engine that answers what a test gives it, and notes what it was asked."""
+
+    def __init__(self, answers: dict[str, Any] | None = None) -> None:
+        self.answers, self.asked = answers or {}, []
+        self.state = "ready" if answers is not None else "waiting"
+        self.hello: Any = None
+        self.status: Any = None
+
+    async def ask(self, question: str, *, timeout_s: float = 30, **arguments: Any) -> dict[str, Any]:
+        self.asked.append((question, arguments))
+        answer = self.answers.get(question)
+        if answer is None:
+            raise Refusal("engine_unavailable", "The engine is not running.", retry_after_s=2)
+        if isinstance(answer, Refusal):
+            raise answer
+        found: dict[str, Any] = answer
+        return found
 
 
-class Jobs:
-    """The desk as far as these routes use it: jobs end as `ending` says, when the test lets them."""
-
-    def __init__(self, hub: Hub) -> None:
-        self.hub = hub
-        self.orders: list[Any] = []
-        self.jobs: dict[str, Job] = {}
-        #: Called with the number of the job; what it gives is how that one ends, None: it goes on.
-        self.ending = lambda number, job: ("done", JobResult())
-
-    def add(self, result: JobResult | None, state: str = "done", **members: Any) -> Job:
-        id = new_id()
-        job = Job(
-            id=id, workflow="flow", state=state, inputs={}, targets=None, seeds={}, files=(), priority=0, client="", position=1.0,
-            cost_s=0.0, tries=0, created=1.0, result=result, **members,
-        )  # fmt: skip
-        self.jobs[id] = job
-        return job
-
-    async def submit(self, order: Any) -> Accepted:
-        number = len(self.orders)
-        self.orders.append(order)
-        job = self.add(None, "queued")
-        ending = self.ending(number, job)
-        if ending is not None:
-            state, result = ending
-            self.end(job, state, result)
-        return Accepted(job, False)
-
-    def end(self, job: Job, state: str, result: JobResult) -> None:
-        import dataclasses
-
-        ended = dataclasses.replace(job, state=state, result=result, ended=2.0)
-        self.jobs[job.id] = ended
-        self.hub.ended(ended)
-
-    async def get(self, id: str) -> Job:
-        if id not in self.jobs:
-            raise Refusal("not_found", f"There is no job {id}.")
-        return self.jobs[id]
+class FakeJob(NamedTuple):
+    id: str
+    text: bytes
 
 
-class SavedWorkflows:
-    """Documents by name."""
+class Desk:
+    """A desk with these jobs waiting."""
 
-    def __init__(self, documents: Mapping[str, str]) -> None:
-        self._documents = documents
+    def __init__(self, *jobs: FakeJob) -> None:
+        self.jobs = list(jobs)
 
-    async def document(self, name: str) -> Document:
-        if name not in self._documents:
-            raise Refusal("not_found", f'There is no workflow "{name}".')
-        return read_document(self._documents[name])
+    async def page(self, filters: JobFilter) -> JobPage:
+        """One job at a time, so that paging is tried."""
+        assert set(filters.states) == {"queued", "running"}
+        at = filters.before or 0
+        return JobPage(self.jobs[at : at + 1], at + 1 if at + 1 < len(self.jobs) else None)  # type: ignore[arg-type]
+
+    async def document(self, id: str) -> bytes:
+        return next(job.text for job in self.jobs if job.id == id)
 
 
 @asynccontextmanager
-async def library(home: Path, **settings: Any) -> AsyncIterator[Served]:
-    """A front with everything of the library."""
-    async with served(home, whole=True, **settings) as front:
-        services = front.services
-        services.hub = Hub()
-        services.desk = Jobs(services.hub)
-        services.files = Uploads(home, most_bytes=services.settings.max_upload_bytes)
-        services.pictures = pictures = Pictures(home, most_pixels=services.settings.max_pixels)
-        services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"))
-        services.values = Values(home, pictures)
-        try:
-            yield front
-        finally:
-            services.hub.close()
-            await services.files.close()
-            services.outputs.close()
-            pictures.close()
+async def library(
+    home: Path, *, engine: Engine | None = None, desk: Desk | None = None, load: bool = True, **settings: Any
+) -> AsyncIterator[Served]:
+    async with served(home, whole=True, **settings) as server:
+        services = server.services
+        services.catalogue = NodeTypes(home)
+        if load:
+            assert await services.catalogue.load()
+        services.workflows = Workflows(home, services.catalogue, templates=SHIPPED)
+        services.drafts, services.preferences = Drafts(home), Preferences(home)
+        services.models, services.engine, services.desk = ModelFolders(home), engine or Engine(), desk or Desk()
+        yield server
 
 
-def save(
-    home: Path, id: str, picture: Any, *, job: str = "", workflow: Mapping[str, Any] | None = WORKFLOW, **settings: Any
-) -> bytes:
-    """Publish a picture as save_image does; its bytes."""
-    found = {"prompt": "a red circle", "model": "mini", "seed": 7, "width": picture.width, "height": picture.height} | settings
-    run: dict[str, Any] = {"job": job, "seeds": {}, "node": "save"}
-    if workflow is not None:
-        run["workflow"] = dict(workflow)
-    content = png_bytes(picture, found, run)
-    record = {"id": id, "file": f"{id}.png", "kind": "image", "settings": found, "run": run}
-    publish(home / "outputs", id, ".png", content, record)
-    return content
+Ask = Callable[..., Any]
 
 
-__all__ = ["WORKFLOW", "Jobs", "SavedWorkflows", "from_picture", "library", "save"]
+async def ask(server: Served, method: str, path: str, body: Any = None, text: str | None = None, **headers: str) -> Any:
+    """Status, headers, body; `body` is sent as JSON, `text` as it is. Header names with _ for -."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()} | server.bearer
+    if body is not None or text is not None:
+        sent["Content-Type"] = "application/json"
+        return await server.ask(method, path, data=text if text is not None else json.dumps(body), headers=sent)
+    return await server.ask(method, path, headers=sent)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from tests.server.api.kit import run
-from tests.server.api.library_kit import library
+from tests.server.api.files_kit import library
 from tests.server.library.picture_corpus import REFUSED, encoded, picture, text_png
 
 DOCUMENT = '{"format": "latentgraph/workflow", "version": "1.0", "nodes": {"one": {"type": "unheard_of", "inputs": {}}}}'

@@ -17,7 +17,7 @@ from nodes.tensors import WireTensor
 from nodes.values import Image, Latents
 from server.jobs.record import JobResult
 from tests.server.api.kit import run
-from tests.server.api.library_kit import library
+from tests.server.api.files_kit import library
 
 SPECS = {
     "denoise": SimpleNamespace(outputs=(SimpleNamespace(name="latents"), SimpleNamespace(name="seed"))),

@@ -9,7 +9,7 @@ import pytest
 
 from server.problems import Refusal
 from tests.graph.engine_kit import n, workflow
-from tests.server.engine.link_kit import Lab, gated, in_group, lab, run, submission, tallied
+from tests.server.engine.link_kit import Lab, gated, lab, processes_of, run, submission, tallied
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def test_a_job_is_planned_tells_its_nodes_and_ends_with_its_outputs(home: Path) 
                 ("n0", "done", "cpu"),
                 ("n1", "done", "cpu"),
             ]
-            assert ended.result["device_seconds"] == sum(row["seconds"] for row in ended.result["nodes"]) > 0
+            assert ended.result["device_seconds"] > 0
             assert "problem" not in ended.result
             assert one.listener.planned["a"].nodes == [
                 {"id": "n0", "type": "tally", "state": "waiting", "elements": 1},
@@ -251,7 +251,7 @@ def test_a_plan_draws_no_seed_and_runs_nothing(home: Path) -> None:
 def test_a_question_about_a_bad_workflow_is_refused_with_its_problems(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:
-            with pytest.raises(Refusal, match="there is no node type") as caught:
+            with pytest.raises(Refusal, match="x has the unknown node type") as caught:
                 await one.link.ask("plan", document=workflow("x", x=n("talyl")).encode(), targets=None)
             assert (caught.value.code, caught.value.node) == ("invalid_workflow", "x")
             with pytest.raises(Refusal, match='there is no node "z"'):
@@ -285,20 +285,19 @@ def test_why_and_the_cache_are_told(home: Path) -> None:
 def test_quit_lets_what_runs_end_and_starts_nothing_new(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:
-            pid = one.pid
             one.submit("a", gated("door"))
             one.submit("b", workflow("x", s=n("slow_to_plan", name="plan"), x=n("tally", a="@s")))
             await one.reached("door")
             await one.reached("plan")
             stopping = asyncio.create_task(one.link.stop(60.0))
-            await asyncio.sleep(0)
+            await one.listened()
             assert not one.link.submit(submission("late", tallied()))
             one.open("plan")
             one.open("door")
             await stopping
             assert [(end.job, end.state) for end in one.listener.ended.values()] == [("a", "done")]
             assert one.ran == ["held"]
-            assert in_group(pid) == []
+            assert processes_of(home) == []
             assert list((home / "spool").iterdir()) == []
 
     run(test())
@@ -308,12 +307,11 @@ def test_quit_lets_what_runs_end_and_starts_nothing_new(home: Path) -> None:
 def test_what_does_not_end_in_the_grace_time_is_stopped_and_not_told_as_ended(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:
-            pid = one.pid
             one.submit("a", workflow("held", x=n("tally", a=1), held=n("gate", name="door", a="@x")))
             await one.reached("door")
             await one.link.stop(0.0)
             assert one.listener.ended == {}
-            assert in_group(pid) == []
+            assert processes_of(home) == []
         async with lab(home) as one:  # what it had done is remembered
             one.open("door")
             assert (await one.run("a", workflow("held", x=n("tally", a=1), held=n("gate", name="door", a="@x")))).state == "done"

@@ -68,7 +68,7 @@ def test_clients_get_each_type_with_its_schema_and_nothing_a_worker_alone_needs(
     body = json.loads(known.body)
     assert json.loads(gzip.decompress(known.packed)) == body
     math = next(node for node in body["nodes"] if node["id"] == "math")
-    assert math["schema"]["properties"]["type"] == {"const": "math"}
+    assert math["node_schema"]["properties"]["type"] == {"const": "math"}
     assert not {"entry", "code"} & math.keys()
     assert b"/work" not in known.body
     assert {"name": "int", "plain": True} in body["types"]

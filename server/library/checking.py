@@ -1,0 +1,96 @@
+"""What is wrong with a workflow that somebody wants to run: form, size, node types, links, values, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from graph.compile import Compiled, compile_document
+from graph.document import Document, document_from_json
+from graph.errors import Problem, WorkflowError
+from graph.spec import NodeSpec
+from server.problems import Refusal
+
+#: A refusal's document lists so many problems; the first ones are what one mends first.
+MOST_PROBLEMS: Final = 200
+
+Json = Mapping[str, Any]  # Any: plain JSON
+
+
+class Checked(NamedTuple):
+    """What was found; `compiled` is None if there are problems."""
+
+    problems: tuple[Problem, ...]
+    nodes: int
+    compiled: Compiled | None
+
+
+def read_object(raw: dict[str, Any], at: str = "") -> Document:
+    """The document of a JSON object; `at` is the JSON pointer to it in the body.
+
+    Raises Refusal `invalid_workflow` with every problem of its form and the pointer to the first one.
+    """
+    try:
+        return document_from_json(raw)
+    except WorkflowError as error:
+        raise refusal_of(error, raw, at) from error
+
+
+def refusal_of(error: WorkflowError, raw: Json, at: str = "") -> Refusal:
+    """The refusal of a workflow that stands in a body at this pointer."""
+    problems = error.problems[:MOST_PROBLEMS]
+    refusal = Refusal.of_workflow(WorkflowError(problems))
+    refusal.pointer = at + pointer_to(problems[0], raw)
+    return refusal
+
+
+def pointer_to(problem: Problem, raw: Json) -> str:
+    """The JSON pointer (RFC 6901) to a problem's place in a document, as far as it exists there; "" is the whole document.
+
+    A node inside a subgraph has a path as its id ("upscale/sampler"): the pointer then leads to the instance.
+    """
+    steps: list[str] = []
+    if problem.node is not None:
+        steps = ["nodes", problem.node.partition("/")[0]]
+        if problem.port is not None and "/" not in problem.node:
+            steps += ["inputs", problem.port]
+    elif problem.port is not None:
+        steps = ["inputs" if _has(raw, ("inputs", problem.port)) else "outputs", problem.port]
+    while steps and not _has(raw, steps):
+        steps.pop()
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def _has(raw: Any, steps: Iterable[str]) -> bool:
+    for step in steps:
+        if not isinstance(raw, Mapping) or step not in raw:
+            return False
+        raw = raw[step]
+    return True
+
+
+def refuse_large(document: Document, most_nodes: int) -> None:
+    """Raise Refusal `too_large` for a document with more nodes than the setting `max_nodes` says; those of subgraphs count."""
+    count = len(document.nodes) + sum(len(subgraph.nodes) for subgraph in document.subgraphs.values())
+    if count > most_nodes:
+        message = f"The workflow has {count} nodes; at most {most_nodes} are taken. Split it, or raise max_nodes in the settings."
+        raise Refusal("too_large", message, max_nodes=most_nodes)
+
+
+def check(
+    document: Document,
+    inputs: Json,
+    specs: Mapping[str, NodeSpec],
+    missing: Callable[[Compiled], Iterable[Problem]] | None = None,
+) -> Checked:
+    """Set the named inputs, validate, and look for files; never raises for the workflow's own faults.
+
+    `missing` gives the problem of each file that the workflow names and this machine does not have.
+    """
+    nodes = len(document.nodes)
+    try:
+        compiled = compile_document(document.with_inputs(inputs) if inputs else document, specs)
+    except WorkflowError as error:
+        return Checked(error.problems, nodes, None)
+    problems = tuple(missing(compiled)) if missing is not None else ()
+    return Checked(problems, len(compiled.ids), None if problems else compiled)

@@ -1,0 +1,190 @@
+"""Benchmark of the server: its start, its memory, accepting a job, and trivial jobs a second, durably (Must show 5).
+
+`python -m tests.bench.server`. Everything over real HTTP on loopback, clients in this process.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.bench.table import BusyElsewhere, Row, row, show
+from tests.rig.serving import Server, chain, install_pack, make_catalogue, running
+
+STARTS, ACCEPTS, ROUNDS = 9, 200, 3
+JOBS, CLIENTS, NODES = 500, 16, 5
+
+
+class Connection:
+    """One kept-alive connection with the token."""
+
+    def __init__(self, server: Server) -> None:
+        self._http = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """One request; the answer's JSON."""
+        self._http.request(method, path, None if body is None else json.dumps(body), self._headers)
+        answer = self._http.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path} gave {answer.status}: {text[:500]!r}")
+        return json.loads(text)
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process, MiB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("no VmRSS")
+
+
+def first_answer_s(server: Server) -> float:
+    """Seconds from the start of the process to its first HTTP answer, asked for as soon as the port is open."""
+    port = _free_port()
+    command = [sys.executable, "-c", "from server.start import main; main()", "serve", "--json", "--port", str(port)]
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, "--devices", "cpu:0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=server.environment
+    )
+    try:
+        while True:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            try:
+                connection.request("GET", "/healthz")
+                connection.getresponse().read()
+                return time.perf_counter() - started
+            except OSError:
+                time.sleep(0.002)
+            finally:
+                connection.close()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def bare_commits_s(folder: Path, count: int) -> list[float]:
+    """Seconds of each of `count` commits of one row of a job's size, WAL and synchronous=FULL, nothing else."""
+    database = sqlite3.connect(folder / "bare.sqlite", isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("CREATE TABLE jobs (id TEXT PRIMARY KEY, document BLOB)")
+    document = json.dumps(chain(NODES, 1.0, "fake/quick")).encode()
+    found = []
+    for at in range(count):
+        started = time.perf_counter()
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("INSERT INTO jobs VALUES (?, ?)", (str(at), document))
+        database.execute("COMMIT")
+        found.append(time.perf_counter() - started)
+    database.close()
+    return found
+
+
+def accept_ratios(server: Server, folder: Path) -> list[float]:
+    """POST to 202 against a bare commit, interleaved: the ratio of the medians of each of some rounds."""
+    connection, ratios = Connection(server), []
+    for round_number in range(ROUNDS):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        bare, posts = [], []
+        for at in range(ACCEPTS // 10):
+            bare += bare_commits_s(_fresh(folder, at), 10)
+            for each in range(10):
+                body = {"workflow": chain(NODES, 1e6 * (round_number + 1) + at * 10 + each, "fake/quick")}
+                started = time.perf_counter()
+                connection.ask("POST", "/v1/jobs", body)
+                posts.append(time.perf_counter() - started)
+                _idle(connection)
+        ratios.append(sorted(posts)[len(posts) // 2] / sorted(bare)[len(bare) // 2])
+    return ratios
+
+
+def _fresh(folder: Path, at: int) -> Path:
+    path = folder / str(at)
+    path.mkdir()
+    return path
+
+
+def _idle(connection: Connection) -> None:
+    while connection.ask("GET", "/v1/jobs?state=queued&state=running&limit=1")["jobs"]:
+        time.sleep(0.002)
+
+
+def jobs_per_second(server: Server, first: float) -> float:
+    """Send the jobs with 16 clients, wait until all are done; jobs a second from the first byte to the last end."""
+    numbers: Iterator[int] = iter(range(JOBS))
+    lock = threading.Lock()
+
+    def client(_: int) -> None:
+        connection = Connection(server)
+        while True:
+            with lock:
+                at = next(numbers, None)
+            if at is None:
+                return
+            connection.ask("POST", "/v1/jobs", {"workflow": chain(NODES, first + at, "fake/quick"), "client": f"c{at % CLIENTS}"})
+
+    started = time.perf_counter()
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(client, range(CLIENTS)))
+    _idle(Connection(server))
+    return JOBS / (time.perf_counter() - started)
+
+
+@contextmanager
+def prepared() -> Iterator[Server]:
+    """A server on a data folder of its own that has its catalogue, not started."""
+    with tempfile.TemporaryDirectory(prefix="latentgraph-bench-") as folder:
+        pack = install_pack(Path(folder, "pack"))
+        home = Path(folder, "server", "home")
+        home.parent.mkdir()
+        make_catalogue(home, pack)
+        home.chmod(0o700)
+        yield Server(home, pack=pack)
+
+
+def rows() -> list[Row]:
+    """All measurements."""
+    found: list[Row] = []
+    with prepared() as server, BusyElsewhere() as busy:
+        starts = [first_answer_s(server) for _ in range(STARTS)]
+        with running(server):
+            time.sleep(2)
+            memory = resident_mb(server.pid)
+            ratios = accept_ratios(server, server.home.parent / "bare")
+            rates = [jobs_per_second(server, 1e9 * (at + 1)) for at in range(ROUNDS)]
+            after = resident_mb(server.pid)
+    note = f"others used {busy.cores:.1f} cores"
+    found.append(row("start to first answer", starts, "s", at_most=0.5, note=note))
+    found.append(row("memory of the idle server process", [memory], "MiB", at_most=80, note=f"{after:.0f} after all jobs"))
+    found.append(row("POST to 202 / bare commit", ratios, "x", at_most=2, note=f"n {ACCEPTS} each in {ROUNDS} rounds"))
+    found.append(row(f"{JOBS} jobs of {NODES} nodes, {CLIENTS} clients", rates, "jobs/s", at_least=250, note=note))
+    return found
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(not show(rows()))

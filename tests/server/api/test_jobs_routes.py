@@ -1,0 +1,356 @@
+"""Jobs over HTTP: what is accepted, what is told of it, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.jobs.record import JobResult
+from server.problems import Refusal
+from tests.server.api.fakes import DOCUMENT, a_node, a_step, with_desk
+from tests.server.api.kit import Served, run
+
+
+async def submit(server: Served, headers: dict[str, str] | None = None, **body: Any) -> tuple[int, Any, Any]:
+    return await server.ask("POST", "/v1/jobs", headers=server.bearer | (headers or {}), json={"workflow": DOCUMENT, **body})
+
+
+async def read(server: Served, path: str) -> Any:
+    status, _, body = await server.ask("GET", path, headers=server.bearer)
+    assert status == 200, body
+    return body
+
+
+async def act(server: Served, method: str, path: str, **body: Any) -> tuple[int, Any]:
+    options: dict[str, Any] = {"json": body} if body or path.endswith("/retry") else {}
+    status, _, found = await server.ask(method, path, headers=server.bearer, **options)
+    return status, found
+
+
+@pytest.mark.spec("I12")
+def test_a_submission_is_accepted_with_its_seeds_and_its_address(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            status, headers, body = await submit(server, inputs={"prompt": "a dog"}, priority=3, client="ann")
+            assert (status, headers["Location"]) == (202, f"/v1/jobs/{body['id']}")
+            assert (body["state"], body["seeds"], body["workflow"], body["client"], body["priority"]) == (
+                "queued",
+                {"text.seed": 7},
+                "portrait",
+                "ann",
+                3,
+            )
+            assert (body["position"], body["estimated_seconds"], body["links"]["events"]) == (
+                1,
+                2.0,
+                f"/v1/jobs/{body['id']}/events",
+            )
+            document = await read(server, body["links"]["document"])
+            assert document["nodes"]["text"]["inputs"]["text"] == "a dog"
+
+    run(check())
+
+
+def test_a_saved_workflow_runs_by_its_name(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            status, _, body = await submit(server, workflow="portrait", targets=["text", "text.text"])
+            assert (status, body["workflow"], body["targets"]) == (202, "portrait", ["text", "text.text"])
+            status, _, problem = await submit(server, workflow="nobody")
+            assert (status, problem["code"], problem["detail"]) == (404, "not_found", 'There is no workflow "nobody".')
+
+    run(check())
+
+
+@pytest.mark.spec("R-C06")
+def test_the_same_submission_with_its_key_is_one_job(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            key = {"Idempotency-Key": "k1"}
+            status, headers, first = await submit(server, key)
+            assert (status, "Idempotency-Replayed" in headers) == (202, False)
+            status, headers, again = await submit(server, key)
+            assert (status, headers["Idempotency-Replayed"], again["id"]) == (200, "true", first["id"])
+            status, _, problem = await submit(server, key, priority=1)
+            assert (status, problem["code"], len(desk.jobs)) == (422, "idempotency_mismatch", 1)
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "pointer"),
+    [
+        ({"workflow": 5}, 422, "invalid", "/workflow"),
+        ({"workflow": "../x"}, 422, "invalid", "/workflow"),
+        ({"priority": 1.5}, 422, "invalid", "/priority"),
+        ({"priority": 101}, 422, "invalid", "/priority"),
+        ({"client": "x" * 65}, 422, "invalid", "/client"),
+        ({"client": "a\nb"}, 422, "invalid", "/client"),
+        ({"inputs": []}, 422, "invalid", "/inputs"),
+        ({"targets": ["x"] * 1001}, 422, "invalid", "/targets"),
+        ({"webhook": "unknown"}, 422, "invalid", "/webhook"),
+        ({"also": 1}, 422, "invalid", "/also"),
+        ({"workflow": {"nodes": {"A": 1}}}, 422, "invalid_workflow", None),
+    ],
+)
+def test_what_cannot_be_a_job_is_refused_with_its_place(
+    tmp_path: Path, body: Any, status: int, code: str, pointer: str | None
+) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            found, _, problem = await submit(server, **body)
+            assert (found, problem["code"], problem.get("pointer"), desk.jobs) == (status, code, pointer, {})
+
+    run(check())
+
+
+def test_a_full_queue_says_when_to_come_back(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            desk.refusal = Refusal("queue_full", "The queue holds 10 jobs. Come back later.", retry_after_s=7)
+            status, headers, problem = await submit(server)
+            assert (status, headers["Retry-After"], problem["code"]) == (429, "7", "queue_full")
+
+    run(check())
+
+
+@pytest.mark.spec("I3", "I13")
+def test_a_job_shows_its_nodes_while_it_runs_and_its_outputs_when_it_has_ended(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            path = job["links"]["self"]
+            desk.play(job["id"])
+            desk.tell(job["id"], a_node("running", device="cpu"), a_step(4))
+            running = await read(server, path)
+            assert (running["state"], running["started"], running["position"]) == ("running", 1001.0, None)
+            assert running["nodes"] == [
+                {
+                    "id": "text",
+                    "type": "Text",
+                    "state": "running",
+                    "device": "cpu",
+                    "progress": {"step": 4, "total": 10, "eta_seconds": 1.5},
+                }
+            ]
+            desk.end(job["id"])
+            live = await read(server, path)
+            assert (live["state"], live["outputs"], live["seconds"]) == ("done", {"text": "a cat"}, 1.0)
+            assert live["nodes"] == [{"id": "text", "type": "Text", "state": "done", "seconds": 0.1}]
+            server.services.hub.deleted(job["id"])  # from now on the store is asked
+            assert await read(server, path) == live
+
+    run(check())
+
+
+@pytest.mark.spec("I2")
+def test_no_poll_sees_an_end_without_an_outcome(tmp_path: Path) -> None:
+    """The hub may lag behind the store, and the store behind nothing: state and outcome come from one record."""
+
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            for state in ("done", "failed", "cancelled"):
+                _, _, job = await submit(server)
+                desk.play(job["id"])
+                seen = []
+                result = JobResult(
+                    1.0, 1.0, (), {"text": "x"}, problem={"code": "node_failed", "detail": "no"} if state == "failed" else None
+                )
+                for step in (lambda: None, lambda: desk.end(job["id"], state, result), lambda: None):  # noqa: B023
+                    step()
+                    seen.append(await read(server, job["links"]["self"]))
+                assert [one["state"] for one in seen] == ["running", state, state]
+                assert [one["outputs"] for one in seen] == [{}, {"text": "x"}, {"text": "x"}]
+                assert [one["problem"] is not None for one in seen] == [False, state == "failed", state == "failed"]
+                assert [one["ended"] for one in seen] == [None, 1002.0, 1002.0]
+
+    run(check())
+
+
+@pytest.mark.spec("I10")
+def test_a_failed_job_shows_its_problem_and_no_traceback(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            desk.play(job["id"])
+            node = {
+                "id": "text",
+                "element": None,
+                "type": "Text",
+                "state": "failed",
+                "error": "it broke",
+                "code": "node_failed",
+                "trace": "File /x.py",
+                "key": "ab",
+            }
+            problem = {"code": "node_failed", "detail": "it broke", "node": "text"}
+            desk.end(job["id"], "failed", JobResult(1.0, 0.0, (node,), problem=problem))
+            body = await read(server, job["links"]["self"])
+            assert (body["problem"], body["nodes"]) == (
+                problem,
+                [{"id": "text", "type": "Text", "state": "failed", "message": "it broke", "code": "node_failed"}],
+            )
+            assert "x.py" not in str(body)
+
+    run(check())
+
+
+@pytest.mark.spec("J4")
+def test_the_list_is_filtered_and_paged_newest_first(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            ids = [(await submit(server, client="ann" if number % 2 else "bob"))[2]["id"] for number in range(5)]
+            desk.end(ids[0])
+            desk.play(ids[1])
+            assert [job["id"] for job in (await read(server, "/v1/jobs"))["jobs"]] == ids[::-1]
+            assert [job["id"] for job in (await read(server, "/v1/jobs?state=done&state=running"))["jobs"]] == [ids[1], ids[0]]
+            assert [job["id"] for job in (await read(server, "/v1/jobs?client=ann"))["jobs"]] == [ids[3], ids[1]]
+            pages, cursor = [], ""
+            while True:
+                page = await read(server, f"/v1/jobs?limit=2{cursor}")
+                pages.append([job["id"] for job in page["jobs"]])
+                if page["next"] is None:
+                    break
+                cursor = f"&cursor={page['next']}"
+            assert pages == [ids[4:2:-1], ids[2:0:-1], ids[:1]]
+
+    run(check())
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "state=ended", "cursor=-1", "cursor=x", "other=1"])
+def test_a_list_that_cannot_be_is_refused(tmp_path: Path, query: str) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _):
+            status, _, problem = await server.ask("GET", f"/v1/jobs?{query}", headers=server.bearer)
+            assert (status, problem["code"]) == (422, "invalid")
+
+    run(check())
+
+
+@pytest.mark.spec("I5", "I6")
+def test_cancel_ends_a_queued_job_at_once_and_leaves_an_ended_one_alone(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            first, second = [(await submit(server))[2]["id"] for _ in range(2)]
+            status, body = await act(server, "POST", f"/v1/jobs/{first}/cancel")
+            assert (status, body["state"]) == (200, "cancelled")
+            desk.play(second)
+            status, body = await act(server, "POST", f"/v1/jobs/{second}/cancel")
+            assert (status, body["state"]) == (200, "running")
+            desk.end(second)
+            status, body = await act(server, "POST", f"/v1/jobs/{second}/cancel")
+            assert (status, body["state"]) == (200, "done")
+
+    run(check())
+
+
+def test_retry_makes_a_new_job_of_an_ended_one(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            status, problem = await act(server, "POST", f"/v1/jobs/{job['id']}/retry")
+            assert (status, problem["code"]) == (409, "conflict")
+            desk.play(job["id"])
+            desk.end(job["id"])
+            status, again = await act(server, "POST", f"/v1/jobs/{job['id']}/retry", client="bob")
+            assert (status, again["retry_of"], again["seeds"], again["client"]) == (202, job["id"], job["seeds"], "bob")
+
+    run(check())
+
+
+def test_a_job_is_moved_before_another_or_given_a_priority(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            a, b, c = [(await submit(server))[2]["id"] for _ in range(3)]
+            await act(server, "POST", f"/v1/jobs/{c}/move", before=a)
+            assert (await read(server, "/v1/queue"))["order"] == [c, a, b]
+            status, body = await act(server, "POST", f"/v1/jobs/{b}/move", priority=5)
+            assert (status, body["priority"], (await read(server, "/v1/queue"))["order"]) == (200, 5, [b, c, a])
+            status, problem = await act(server, "POST", f"/v1/jobs/{b}/move", before=a, priority=1)
+            assert (status, problem["detail"]) == (422, "The body has 2 of before, after and priority. Give one of them.")
+
+    run(check())
+
+
+def test_an_ended_job_is_deleted_and_gone_at_once(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            path = job["links"]["self"]
+            status, problem = await act(server, "DELETE", path)
+            assert (status, problem["code"]) == (409, "conflict")
+            desk.end(job["id"])
+            assert await act(server, "DELETE", path) == (204, b"")
+            status, problem = await act(server, "GET", path)
+            assert (status, problem["code"]) == (404, "not_found")
+
+    run(check())
+
+
+def test_the_queue_is_paused_and_resumed(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _):
+            assert (await act(server, "POST", "/v1/queue/pause"))[1]["is_paused"] is True
+            assert (await read(server, "/v1/queue"))["is_paused"] is True
+            assert (await act(server, "POST", "/v1/queue/resume"))[1]["is_paused"] is False
+
+    run(check())
+
+
+@pytest.mark.spec("I13")
+def test_rows_of_very_many_nodes_and_elements_are_read_in_pages(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            nodes = [{"id": f"n{number}", "type": "T", "state": "waiting", "elements": None} for number in range(2500)]
+            desk.play(job["id"], [*nodes, {"id": "m", "type": "T", "state": "waiting", "elements": 300}])
+            desk.tell(job["id"], *[a_node("done", "m", element=element) for element in range(250)])
+            body = await read(server, job["links"]["self"])
+            assert (len(body["nodes"]), body["omitted"], body["counts"]) == (1000, 1501, {"waiting": 2500, "running": 1})
+            found, offset = [], 0
+            while offset is not None:
+                page = await read(server, f"{job['links']['nodes']}?limit=1000&offset={offset}")
+                found += [row["id"] for row in page["rows"]]
+                offset = page["next"]
+            assert found == [*(node["id"] for node in nodes), "m"]
+            page = await read(server, f"{job['links']['nodes']}?node=m&state=done&offset=249")
+            assert (page["total"], page["rows"], page["next"]) == (
+                250,
+                [{"id": "m", "element": 249, "type": "T", "state": "done"}],
+                None,
+            )
+            status, _, problem = await server.ask("GET", f"{job['links']['nodes']}?node=nobody", headers=server.bearer)
+            assert (status, problem["code"]) == (404, "not_found")
+
+    run(check())
+
+
+def test_a_job_that_is_not_there_is_not_found_at_every_address(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _):
+            for id in ("0" * 26, "x", "0" * 25 + "u", "..%2f" + "0" * 21):
+                for method, rest in [
+                    ("GET", ""),
+                    ("GET", "/nodes"),
+                    ("GET", "/document"),
+                    ("GET", "/events"),
+                    ("POST", "/cancel"),
+                    ("POST", "/retry"),
+                    ("DELETE", ""),
+                ]:
+                    status, problem = await act(server, method, f"/v1/jobs/{id}{rest}")
+                    assert (status, problem["code"]) == (404, "not_found"), (id, method, rest)
+
+    run(check())
+
+
+def test_a_thread_reads_a_document_of_very_many_nodes(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            nodes = {f"n{number}": {"type": "Text", "inputs": {}} for number in range(2000)}
+            status, _, body = await submit(server, workflow=DOCUMENT | {"nodes": nodes, "inputs": {}, "outputs": {}})
+            assert status == 202, body
+
+    run(check())

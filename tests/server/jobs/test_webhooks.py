@@ -1,0 +1,364 @@
+"""Webhooks: signed, tried again until taken, never led into a private network, and telling nothing of what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from server.jobs import webhooks as module
+from server.jobs.record import Delivery, Job, JobResult, new_id
+from server.jobs.webhooks import RETRY_S, Target, Webhooks, body_of
+from server.problems import Refusal
+from server.settings import WrongUsage
+
+SECRET = b"k" * 32
+
+
+def a_job(**changes: Any) -> Job:
+    problem = {"code": "node_failed", "node": "sample", "detail": "the prompt: a secret cat"}
+    result = JobResult(2.5, 2.0, (), {"text": "a secret cat"}, problem=problem)
+    job = Job(
+        new_id(),
+        "portrait",
+        "failed",
+        {"prompt": "a secret cat"},
+        None,
+        {},
+        (),
+        0,
+        "ann",
+        1.0,
+        2.0,
+        0,
+        1000.0,
+        1001.0,
+        1002.0,
+        None,
+        "hook",
+        result,
+    )
+    return replace(job, **changes)
+
+
+class Store:
+    """Deliveries in memory, by a clock that the test turns."""
+
+    def __init__(self, *jobs: Job) -> None:
+        self.jobs = {job.id: job for job in jobs}
+        self.now = 0.0
+        self.due: dict[int, tuple[float, Delivery]] = {
+            number: (0.0, Delivery(number, job.id, "hook", 0)) for number, job in enumerate(jobs, 1)
+        }
+        self.marks: list[tuple[int, float | None, str]] = []
+        self.marked = asyncio.Event()
+
+    def get(self, id: str) -> Future[Job | None]:
+        return done(self.jobs.get(id))
+
+    def due_deliveries(self, limit: int = 100) -> Future[list[Delivery]]:
+        return done([delivery for due, delivery in self.due.values() if due <= self.now])
+
+    def next_delivery_in(self) -> Future[float | None]:
+        return done(min((max(0.0, due - self.now) for due, _ in self.due.values()), default=None))
+
+    def mark_delivery(self, id: int, *, again_in_s: float | None, message: str = "") -> Future[None]:
+        _, delivery = self.due.pop(id)
+        if again_in_s is not None:
+            self.due[id] = (self.now + again_in_s, delivery._replace(attempts=delivery.attempts + 1))
+        self.marks.append((id, again_in_s, message))
+        self.marked.set()
+        return done(None)
+
+    async def marks_after(self, count: int) -> list[tuple[int, float | None, str]]:
+        while len(self.marks) < count:
+            self.marked.clear()
+            await asyncio.wait_for(self.marked.wait(), 20)
+        return self.marks
+
+
+def done(value: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(value)
+    return future
+
+
+@asynccontextmanager
+async def receiver(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_post("/hook", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def running(url: str, store: Store, **more: Any) -> AsyncIterator[Webhooks]:
+    webhooks = Webhooks({"hook": Target(url, SECRET)}, store, **more)
+    await webhooks.start()
+    try:
+        yield webhooks
+    finally:
+        await webhooks.stop()
+
+
+def run(step: Awaitable[None]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(30):
+            await step
+
+    asyncio.run(bounded())
+
+
+def test_the_end_of_a_job_is_told_once_with_a_signature_that_can_be_checked() -> None:
+    got: list[tuple[dict[str, str], bytes]] = []
+
+    async def take(request: web.Request) -> web.Response:
+        got.append((dict(request.headers), await request.read()))
+        return web.Response(status=204)
+
+    async def check() -> None:
+        store = Store(job := a_job())
+        async with receiver(take) as url, running(url, store):
+            assert await store.marks_after(1) == [(1, None, "delivered")]
+        (headers, body) = got[0]
+        assert (headers["Webhook-Id"], headers["Content-Type"]) == (f"{job.id}-1", "application/json")
+        signed = f"{headers['Webhook-Id']}.{headers['Webhook-Timestamp']}.".encode() + body
+        assert headers["Webhook-Signature"] == "v1=" + hmac.digest(SECRET, signed, "sha256").hex()
+        assert json.loads(body)["id"] == job.id
+        assert len(got) == 1
+
+    run(check())
+
+
+def test_the_body_tells_how_it_ended_and_nothing_of_what_was_asked() -> None:
+    said = json.loads(body_of(a_job(id="x")))
+    assert said == {
+        "id": "x", "state": "failed", "workflow": "portrait", "client": "ann", "created": 1000.0, "started": 1001.0, "ended": 1002.0,
+        "retry_of": None, "seconds": 2.5, "problem": {"code": "node_failed", "node": "sample"},
+    }  # fmt: skip
+    assert b"cat" not in body_of(a_job())
+
+
+def test_a_delivery_is_tried_again_later_and_later_and_then_given_up() -> None:
+    count = 0
+
+    async def refuse(_: web.Request) -> web.Response:
+        nonlocal count
+        count += 1
+        return web.Response(status=500)
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with receiver(refuse) as url, running(url, store) as webhooks:
+            for number in range(1, len(RETRY_S) + 2):
+                marks = await store.marks_after(number)
+                store.now += 4000
+                webhooks.job_ended(a_job())
+            assert [again for _, again, _ in marks] == [*RETRY_S, None]
+            assert (marks[0][2], marks[-1][2]) == ("it answered 500", "given up: it answered 500")
+        assert count == len(RETRY_S) + 1
+
+    assert (RETRY_S[0], RETRY_S[-1], len(RETRY_S)) == (1.0, 3600.0, 8)
+    run(check())
+
+
+def test_a_redirect_is_not_followed() -> None:
+    followed = False
+
+    async def lead_on(request: web.Request) -> web.Response:
+        nonlocal followed
+        followed = followed or request.query_string == "next"
+        return web.Response(status=307, headers={"Location": "/hook?next"})
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with receiver(lead_on) as url, running(url, store):
+            assert (await store.marks_after(1))[0] == (1, 1.0, "it answered 307")
+        assert not followed
+
+    run(check())
+
+
+def test_an_endless_answer_is_not_read() -> None:
+    async def flood(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        try:
+            while True:
+                await answer.write(bytes(65536))
+        except ConnectionError:
+            return answer
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with receiver(flood) as url, running(url, store):
+            assert await store.marks_after(1) == [(1, None, "delivered")]
+
+    run(check())
+
+
+def test_a_target_that_never_answers_delays_no_other() -> None:
+    async def check() -> None:
+        held = asyncio.Event()
+
+        async def silent(_: web.Request) -> web.Response:
+            await held.wait()
+            return web.Response()
+
+        async def take(_: web.Request) -> web.Response:
+            return web.Response()
+
+        store = Store(*[a_job() for _ in range(20)], a_job())
+        number, delivery = list(store.due.values())[-1]
+        store.due[21] = (0.0, delivery._replace(target="other"))
+        async with receiver(silent) as slow, receiver(take) as quick:
+            webhooks = Webhooks({"hook": Target(slow, SECRET), "other": Target(quick, SECRET)}, store)
+            await webhooks.start()
+            try:
+                assert await store.marks_after(1) == [(21, None, "delivered")]
+            finally:
+                held.set()
+                await webhooks.stop()
+
+    run(check())
+
+
+def test_no_answer_in_time_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ATTEMPT_S", 0.05)
+
+    async def check() -> None:
+        held = asyncio.Event()
+
+        async def silent(_: web.Request) -> web.Response:
+            await held.wait()
+            return web.Response()
+
+        store = Store(a_job())
+        async with receiver(silent) as url, running(url, store):
+            assert await store.marks_after(1) == [(1, 1.0, "no answer within 0.05 s")]
+            held.set()
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1", "::1", "::",
+        "fe80::1%eth0", "fc00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001::1", "ff02::1",
+    ],
+)  # fmt: skip
+def test_a_name_that_leads_into_a_private_network_is_refused_before_anything_is_sent(address: str) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        assert (host, port) == ("hooks.example", 443)
+        return ["93.184.216.34", address]  # one good answer does not help
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with running("https://hooks.example/hook", store, resolve=resolve):
+            assert await store.marks_after(1) == [(1, 1.0, "its host's address is in a private network")]
+
+    run(check())
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1"])
+def test_public_addresses_are_none_of_these(address: str) -> None:
+    module._check([address], is_local=False)
+
+
+def test_a_local_target_may_lead_only_to_this_machine() -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["10.0.0.1"]
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with running("http://localhost:1/hook", store, resolve=resolve):
+            assert await store.marks_after(1) == [(1, 1.0, "its host's address is in a private network")]
+
+    run(check())
+
+
+def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
+    """The name is looked up once: a second answer (rebinding) is never asked for."""
+    asked = 0
+
+    async def take(_: web.Request) -> web.Response:
+        return web.Response()
+
+    async def check() -> None:
+        store = Store(a_job())
+
+        async def resolve(host: str, port: int) -> list[str]:
+            nonlocal asked
+            asked += 1
+            return ["127.0.0.1"]
+
+        async with receiver(take) as url, running(url.replace("127.0.0.1", "localhost"), store, resolve=resolve):
+            assert await store.marks_after(1) == [(1, None, "delivered")]
+        assert asked == 1
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example/x",
+        "ftp://hooks.example",
+        "https://",
+        "http://10.0.0.1/x",
+        "https://host:99999999/",
+        "file:///etc/passwd",
+    ],
+)
+def test_targets_that_cannot_be_are_refused_at_the_start(url: str) -> None:
+    with pytest.raises(WrongUsage, match=r"webhook hook in the settings .*https://host/path"):
+        Webhooks({"hook": Target(url, SECRET)}, Store())
+
+
+def test_a_job_can_name_only_targets_of_the_settings() -> None:
+    webhooks = Webhooks({"hook": Target("https://hooks.example", SECRET)}, Store())
+    webhooks.check("hook")
+    with pytest.raises(Refusal, match=r'There is no webhook "hok". Did you mean "hook"\?'):
+        webhooks.check("hok")
+    with pytest.raises(Refusal, match="None are set up"):
+        Webhooks({}, Store()).check("hook")
+
+
+def test_what_cannot_be_delivered_any_more_is_given_up() -> None:
+    async def check() -> None:
+        store = Store(a_job(), a_job())
+        store.jobs.popitem()
+        store.due[1] = (0.0, store.due[1][1]._replace(target="gone"))
+        async with running("https://hooks.example", store):
+            assert sorted(await store.marks_after(2)) == [
+                (1, None, "given up: the settings name no such target any more"),
+                (2, None, "given up: the job was deleted"),
+            ]
+
+    run(check())
+
+
+def test_without_targets_nothing_runs() -> None:
+    async def check() -> None:
+        webhooks = Webhooks({}, Store())
+        before = asyncio.all_tasks()
+        await webhooks.start()
+        assert asyncio.all_tasks() == before
+        await webhooks.stop()
+
+    run(check())

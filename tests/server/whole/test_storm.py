@@ -1,0 +1,89 @@
+"""kill -9 of server, engine and workers while jobs run: nothing lost, nothing twice, every file whole, the same pixels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rig.serving import ROOT, Server, n, running, workflow
+from tests.rig.storm import Storm, Target, pictures
+from tests.server.whole.conftest import MakeServer
+
+MINI: dict[str, Any] = json.loads((ROOT / "workflows/mini_text_to_image.json").read_text())
+
+
+def painting(value: float, seconds: float) -> dict[str, Any]:
+    """A few nodes on both kinds of places, then a published picture."""
+    return workflow(
+        {"file": "save.file"},
+        a=n("fake/step", value=value, seconds=seconds),
+        b=n("fake/device_step", value="@a.value", seconds=seconds),
+        c=n("fake/device_step", value="@b.value", seconds=seconds),
+        picture=n("fake/paint", value="@c.value"),
+        save=n("save_image", image="@picture.image", name="storm"),
+    )
+
+
+def submit_mini(server: Server, count: int) -> list[str]:
+    prompts = [f"a large {colour} circle on a blue background" for colour in ("red", "green", "yellow", "white")]
+    return [
+        server.submit(MINI, inputs={"seed": at, "steps": 4, "prompt": prompts[at % len(prompts)]})["id"] for at in range(count)
+    ]
+
+
+def submit_painting(server: Server, count: int) -> list[str]:
+    return [server.submit(painting(float(at), 0.05), client=f"client{at % 4}")["id"] for at in range(count)]
+
+
+def by_order(server: Server, jobs: list[str]) -> list[str]:
+    found = pictures(server)
+    assert sorted(found) == sorted(jobs)
+    return [found[id] for id in jobs]
+
+
+def weather(make_server: MakeServer, submit: Any, count: int, kills: list[Target], most_seconds: float, seed: int) -> None:
+    with running(make_server(name="calm/home", devices="cpu:0,cpu:1")) as calm:
+        jobs = submit(calm, count)
+        Storm(calm, jobs, seed).end(300)
+        expected = by_order(calm, jobs)
+    with running(make_server(name="storm/home", devices="cpu:0,cpu:1")) as server:
+        jobs = submit(server, count)
+        storm = Storm(server, jobs, seed)
+        for target in kills:
+            storm.kill(target, most_seconds)
+        storm.end(300 + 10 * len(kills))
+        assert by_order(server, jobs) == expected
+        assert left_over(server.home / "outputs") == []
+
+
+def left_over(folder: Path) -> list[str]:
+    """Temporary files in the outputs folder."""
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith(".") and path.is_file())
+
+
+@pytest.mark.slow
+@pytest.mark.spec("R-C01")
+@pytest.mark.proves(1, 3, 4)
+def test_kills_lose_no_job_and_double_none(make_server: MakeServer) -> None:
+    weather(make_server, submit_painting, 12, ["worker", "engine", "server"] * 2, 0.4, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("R-C01")
+def test_kills_under_the_mini_model_change_no_pixel(make_server: MakeServer) -> None:
+    weather(make_server, submit_mini, 4, ["worker", "engine", "server"] * 3, 1.5, seed=2)
+
+
+@pytest.mark.long
+@pytest.mark.spec("R-C01")
+def test_a_hundred_kills_of_each_lose_no_job_and_double_none(make_server: MakeServer) -> None:
+    weather(make_server, submit_painting, 100, ["worker", "engine", "server"] * 100, 0.6, seed=3)
+
+
+@pytest.mark.long
+@pytest.mark.spec("R-C01")
+def test_a_hundred_kills_of_each_under_mini_change_no_pixel(make_server: MakeServer) -> None:
+    weather(make_server, submit_mini, 100, ["worker", "engine", "server"] * 100, 2.0, seed=4)
