@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
-from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, inputs_of, keys_of, sentence_of
+from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, inputs_of, keys_of, sentence_of, summary_of
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
 from graph.events import CachedEvent, NodeEvent, NodeStateName, RunEvent, TriedEvent

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 from PIL import Image as Pillow
 
-from tests.server.api.kit import run
 from tests.server.api.files_kit import library
+from tests.server.api.kit import run
 from tests.server.library.picture_corpus import REFUSED, encoded, picture, text_png
 
 DOCUMENT = '{"format": "latentgraph/workflow", "version": "1.0", "nodes": {"one": {"type": "unheard_of", "inputs": {}}}}'

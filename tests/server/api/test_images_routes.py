@@ -17,8 +17,8 @@ from graph.types import TypeRef
 from nodes.image import from_picture
 from server.api.routes import images
 from server.jobs.record import JobResult
-from tests.server.api.kit import TOKEN, run
 from tests.server.api.files_kit import SavedWorkflows, library, save
+from tests.server.api.kit import TOKEN, run
 from tests.server.library.picture_corpus import encoded, picture
 
 

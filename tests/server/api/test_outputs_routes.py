@@ -10,8 +10,8 @@ import pytest
 from PIL import Image as Pillow
 
 from graph.publish import publish
-from tests.server.api.kit import run
 from tests.server.api.files_kit import WORKFLOW, library, save
+from tests.server.api.kit import run
 from tests.server.library.picture_corpus import picture
 
 JOB = "0" * 26

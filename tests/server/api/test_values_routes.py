@@ -16,8 +16,8 @@ from graph.types import Packed, encode
 from nodes.tensors import WireTensor
 from nodes.values import Image, Latents
 from server.jobs.record import JobResult
-from tests.server.api.kit import run
 from tests.server.api.files_kit import library
+from tests.server.api.kit import run
 
 SPECS = {
     "denoise": SimpleNamespace(outputs=(SimpleNamespace(name="latents"), SimpleNamespace(name="seed"))),
