@@ -6,17 +6,18 @@ followed. What planning adds (values of light nodes, seeds, keys) is not here, s
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from graph.document import Document
 from graph.errors import Problem, WorkflowError
 from graph.flow import Link
-from graph.spec import NodeSpec
+from graph.spec import MAX_SEED, NodeSpec
 from graph.types import Plain, TypeRef
 from graph.validate import Check
 
-__all__ = ["Compiled", "Link", "compile_document"]
+__all__ = ["Compiled", "Link", "compile_document", "draw_seeds"]
 
 
 @dataclass(slots=True)
@@ -58,6 +59,16 @@ def compile_document(document: Document, catalogue: Mapping[str, NodeSpec], *, f
     if problems:
         raise WorkflowError(_in_file(problem, file) for problem in problems)
     return _whole(check) if check.order == list(range(len(check.order))) and not check.flow.gone else _living(check)
+
+
+def draw_seeds(compiled: Compiled) -> dict[str, int]:
+    """Draw the random seeds of a document, 53 bits each; ports under one named input share a draw. By "node.port"."""
+    drawn: dict[str, int] = {}
+    shared: dict[str, int] = {}
+    for node, port, name in compiled.random:
+        seed = secrets.randbelow(MAX_SEED + 1)
+        drawn[f"{compiled.ids[node]}.{port}"] = seed if name is None else shared.setdefault(name, seed)
+    return drawn
 
 
 def _in_file(problem: Problem, file: str | None) -> Problem:

@@ -60,6 +60,19 @@ class NoteEvent(NamedTuple):
     time: float
 
 
+class TriedEvent(NamedTuple):
+    """How often in a row a process died under the run is now `tries`: one more, or 0 once a result of it was kept.
+
+    `message` says how the process under the node died; "" when the count went back to 0.
+    """
+
+    node: str
+    element: int | None
+    tries: int
+    message: str
+    time: float
+
+
 class RunEvent(NamedTuple):
     """The run entered a state."""
 
@@ -67,4 +80,20 @@ class RunEvent(NamedTuple):
     time: float
 
 
-Event = NodeEvent | CachedEvent | ProgressEvent | PreviewEvent | NoteEvent | RunEvent
+Event = NodeEvent | CachedEvent | ProgressEvent | PreviewEvent | NoteEvent | TriedEvent | RunEvent
+EventKind = Literal["node", "cached", "progress", "preview", "note", "tried", "run"]
+
+_KINDS: Final[dict[type[Event], EventKind]] = {
+    NodeEvent: "node",
+    CachedEvent: "cached",
+    ProgressEvent: "progress",
+    PreviewEvent: "preview",
+    NoteEvent: "note",
+    TriedEvent: "tried",
+    RunEvent: "run",
+}
+
+
+def kind_of(event: Event) -> EventKind:
+    """The kind of an event in one word, for messages."""
+    return _KINDS[type(event)]

@@ -1,23 +1,21 @@
 """Workers in processes of their own: one child per device, reached by framed msgpack over a socket pair.
 
 No pickling: a frame holds a node type id, value references and resolved recipes; tensors cross as mapped files, of the
-store or of the engine's spool. Every frame names its call, so nothing of one call is taken for another's. A child dies
-alone: the lane sees the end of the stream, the task fails with the reason, and the next task starts a new child. A
-child whose parent is gone ends at once.
+store or of the engine's spool. Every frame names its call, so nothing of one call is taken for another's, and a child
+that says what is not ours is ended. A child dies alone: the lane, which listens itself, sees the end of the stream,
+the task fails with the reason, and the next task starts a new child. A child whose parent is gone ends at once.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import socket
-import struct
-import subprocess
-import sys
+import signal
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,13 +23,19 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, Final
 
-from graph.blob import Damaged, digest_of, image_of, pack, read_image, suffix_of, unpack
+from graph.blob import Damaged, digest_of, image_of, pack, read_image, suffix_of
+from graph.channel import Channel, NotOurs
+from graph.child import Child, Silent, child_environment, end_orphans
 from graph.errors import Cancelled
+from graph.faults import memory_kills
 from graph.folder import map_file, unavailable, write_all
-from graph.owner import Owner, is_gone
+from graph.owner import Owner
 from graph.store import Store
+from graph.trials import Slot
 from graph.types import Packed, encode
-from graph.workers import RemoteFailure, Report, Request, Result, Value, WorkerLost
+from graph.workers import RemoteFailure, Report, Request, Result, StartFailed, Value, WorkerLost
+
+__all__ = ["Channel", "Courier", "ProcessWorker", "Spool", "child_environment", "shown"]
 
 #: Values up to this many bytes cross inside a frame; larger ones, and all tensors, as files.
 INLINE_BYTES: Final = 4096
@@ -39,49 +43,15 @@ INLINE_BYTES: Final = 4096
 LONGEST_TEXT: Final = 65_536
 #: How long a child may take to import the model libraries and set itself up.
 START_SECONDS: Final = 300.0
-_HEADER: Final = struct.Struct(">I")
-_LARGEST_FRAME: Final = 256 * 2**20
-
-
-class Channel:
-    """Framed msgpack over a stream socket. Sending is locked, receiving belongs to one thread."""
-
-    def __init__(self, stream: socket.socket) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-
-    def send(self, *message: Any) -> None:
-        """Send one message. Raises OSError if the other end is gone, ValueError if it is too long for a frame."""
-        body = pack(message)
-        if len(body) > _LARGEST_FRAME:
-            raise ValueError(f"a message of {len(body):,} bytes is too long for a worker; hand over fewer or smaller values")
-        with self._lock:
-            self._stream.sendall(_HEADER.pack(len(body)) + body)
-
-    def receive(self) -> list[Any]:
-        """The next message. Raises EOFError at the end of the stream."""
-        (size,) = _HEADER.unpack(self._exactly(_HEADER.size))
-        if size > _LARGEST_FRAME:
-            raise EOFError(f"a frame of {size} bytes is not ours")
-        message: list[Any] = unpack(self._exactly(size))
-        return message
-
-    def _exactly(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = self._stream.recv(size - len(parts))
-            if not part:
-                raise EOFError
-            parts += part
-        return bytes(parts)
-
-    def set_timeout(self, seconds: float | None) -> None:
-        """How long receiving waits before it raises TimeoutError (an OSError)."""
-        self._stream.settimeout(seconds)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._stream.close()
+#: How long a child may be silent: nothing that keeps Python's lock takes that long, and a device is wanted by others.
+HEARTBEAT_SECONDS: Final = 30.0
+#: How long a call may go on after it was cancelled: one step of a large model on a slow device.
+CANCEL_GRACE_SECONDS: Final = 10.0
+#: How long a call listens before it looks whether it is still wanted, and looked at.
+POLL_SECONDS: Final = 0.02
+#: How long a child whose stream ended may take to end, for its exit code; and one that was told to quit.
+EXIT_SECONDS: Final = 1.0
+CLOSE_SECONDS: Final = 2.0
 
 
 def shown(text: str) -> str:
@@ -102,11 +72,9 @@ class Spool:
     @classmethod
     def under(cls, parent: Path) -> Spool:
         """A new spool under `parent`, or where the system keeps temporary files if that cannot be written."""
+        end_orphans(parent)
         try:
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for old in parent.iterdir():
-                if is_gone(old.name):
-                    rmtree(old, ignore_errors=True)
             folder = parent / f"{Owner.current()}.{os.urandom(4).hex()}"
             folder.mkdir(mode=0o700)
         except OSError:
@@ -205,15 +173,14 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def child_environment() -> dict[str, str]:
-    """The environment of a child that imports what we import, wherever it is started."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-
-
-@dataclass
+@dataclass(eq=False)
 class ProcessWorker:
-    """A device in a child process. Started on the first call (or by `start`), started anew after a death."""
+    """A device in a child process. Started by `start` or on the first call, started anew after a death.
 
+    One lane calls it. A thread of its own notices the death or the silence of a child that has nothing to do.
+    """
+
+    #: Its name in messages; what the child is told its device is.
     device: str
     threads: int
     budget_bytes: int
@@ -221,109 +188,204 @@ class ProcessWorker:
     setup: str
     home: Path
     courier: Courier
-    _process: subprocess.Popen[bytes] | None = None
-    _channel: Channel | None = None
+    #: "host" for one of several workers of host nodes; else the device's name.
+    place: str = ""
+    #: A child that does not answer for so long is ended.
+    heartbeat_s: float = HEARTBEAT_SECONDS
+    #: So is one that does not end a call for so long after it was told to.
+    cancel_grace_s: float = CANCEL_GRACE_SECONDS
+    #: Called when a child died that had nothing to do; not by the lane, unless it is the first to find out.
+    on_idle_death: Callable[[WorkerLost], object] | None = None
+    #: Where its tries are noted: see `graph.trials`.
+    slot: Slot | None = None
+    _child: Child | None = None
+    _is_ready: bool = False
     _resident: dict[str, int] = field(default_factory=dict)
     _calls: int = 0
+    #: How many children it has had.
+    begun: int = 0
+    #: Processes that the kernel had killed for want of memory, at the last two looks.
+    _memory_kills: tuple[int, int] = (0, 0)
+    #: Held by who talks to the child: a call, or the watch between two calls.
+    _talking: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(self) -> None:
-        """Start the child now and wait until it has set itself up. Raises WorkerLost if it cannot."""
-        if self._process is not None:
-            return
-        ours, theirs = socket.socketpair()
-        facts = [
-            self.device,
-            str(self.threads),
-            str(self.budget_bytes),
-            self.setup,
-            str(self.home),
-            str(self.courier.spool.folder),
-        ]
-        # -P: the current folder may hold a folder called graph. What a node prints goes to stderr: stdout is for results.
-        command = [sys.executable, "-P", "-m", "graph.worker", str(theirs.fileno()), *facts]
-        with theirs:
-            self._process = subprocess.Popen(
-                command, pass_fds=(theirs.fileno(),), env=child_environment(), stdin=subprocess.DEVNULL, stdout=2
-            )
-        self._channel = Channel(ours)
-        self._channel.set_timeout(START_SECONDS)
+    @property
+    def pid(self) -> int | None:
+        """The child's process number, while there is a child."""
+        child = self._child
+        return child.process.pid if child is not None else None
+
+    def start(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """See `Worker`. A child that is still starting when the call is cancelled goes on with it."""
+        with self._talking:
+            self._start(cancelled)
+
+    def _start(self, cancelled: Callable[[], bool]) -> Child:
+        child = self._child
+        if child is not None and child.is_dead():  # the watch is about to find out
+            lost = self._lost("while it had nothing to do")
+            child = None
+            if self.on_idle_death is not None:
+                self.on_idle_death(lost)
+        if child is None:
+            child = self._begin()
+        while not self._is_ready:
+            if cancelled():
+                raise Cancelled
+            try:
+                self._hear_start(child)
+            except (EOFError, OSError) as error:
+                raise self._lost("while it started", error, kind=StartFailed) from error
+        return child
+
+    def _begin(self) -> Child:
+        spool, slot = str(self.courier.spool.folder), self.slot
+        noted = [str(slot.path), str(slot.number)] if slot is not None else ["", "0"]
+        facts = [self.place or self.device, str(self.threads), str(self.budget_bytes), self.setup, str(self.home), spool]
         try:
-            kind, *rest = self._channel.receive()
-        except (EOFError, OSError) as error:
-            raise self._lost("while it started") from error
-        if kind == "failed":
-            raise self._lost(f"while it started: {rest[0]}: {rest[1]}") from RemoteFailure(*rest)
-        self._channel.set_timeout(None)
+            child = self._child = Child("graph.worker", [*facts, *noted], self.heartbeat_s)
+        except OSError as error:
+            raise StartFailed(f"the worker of {self.device} could not be started: {error}", str(error)) from error
+        self.begun, self._calls = self.begun + 1, 0
+        self._memory_kills = (memory_kills(),) * 2
+        threading.Thread(target=self._watch, args=(child,), name=f"latentgraph-watch-{self.device}", daemon=True).start()
+        return child
+
+    def _hear_start(self, child: Child) -> None:
+        if time.monotonic() - child.began > START_SECONDS:
+            raise Silent(f"it took more than {START_SECONDS:g} s, so it was ended")
+        message = child.receive(POLL_SECONDS)
+        if message is None:
+            child.check_pulse()
+        elif message[0] == "ready":
+            self._is_ready = True
+        elif message[0] == "failed":
+            failure = RemoteFailure(*_texts(message[1:], 3))
+            raise self._lost(f"while it started: {failure.type_name}: {failure}", kind=StartFailed) from failure
+        elif message[0] != "pong":
+            raise NotOurs(f"it said {message[0]!r} before it was ready, so it was ended")
 
     def run(self, request: Request, report: Report) -> Result:
         """See `Worker`."""
-        self.start()
-        channel = self._channel
-        assert channel is not None
-        self._calls += 1
-        used = list(_digests(request.inputs.values()))
-        pinned = self.courier.store.pin(used) if self.courier.store is not None else set()
+        with self._talking:
+            child = self._start(report.cancelled)
+            self._calls += 1
+            used = list(_digests(request.inputs.values()))
+            pinned = self.courier.store.pin(used) if self.courier.store is not None else set()
+            try:
+                kept: list[Value] = []
+                self._send(child, request, report, kept)
+                return self._listen(child, report)
+            except (EOFError, OSError) as error:
+                raise self._lost(f"while it ran {request.node_id}", error) from error
+            except (Cancelled, RemoteFailure, WorkerLost, ValueError):
+                raise  # the child has ended this call or is gone, or never got the call
+            except BaseException:
+                self._lost("")  # it is still at this call and nobody listens: it must not go on
+                raise
+            finally:
+                if pinned and self.courier.store is not None:
+                    self.courier.store.unpin(list(pinned))
+
+    def _send(self, child: Child, request: Request, report: Report, kept: list[Value]) -> None:
+        inputs = {name: self.courier.refer(value, kept) for name, value in request.inputs.items()}
+        place = [request.node_id, request.element, str(request.home), str(request.output_folder)]
+        if report.watched():  # before the call, so that the first step has its picture
+            child.channel.send("watch", self._calls, True)
+        resolved = dict(request.resolved()) if request.spec.effect else {}
+        child.channel.send("run", self._calls, [request.spec.id, request.spec.code], inputs, place, resolved)
+
+    def _listen(self, child: Child, report: Report) -> Result:
+        """Hear the call to its end, and tell the child meanwhile who looks at it and that it is not wanted any more."""
+        call, watched, told_at = self._calls, report.watched(), None
+        while True:
+            if told_at is None and report.cancelled():
+                told_at = time.monotonic()
+                child.channel.send("cancel", call)
+            elif told_at is not None and time.monotonic() - told_at > self.cancel_grace_s:
+                raise Silent(f"it did not end within {self.cancel_grace_s:g} s of being told to, so it was ended")
+            if report.watched() != watched:
+                watched = not watched
+                child.channel.send("watch", call, watched)
+            message = child.receive(POLL_SECONDS)
+            if message is None:
+                child.check_pulse()
+            elif message[0] != "pong" and (result := self._heard(message, report)) is not None:
+                return result
+
+    def _heard(self, message: list[Any], report: Report) -> Result | None:
+        """Take in what a child said of its call. Raises NotOurs for what no child of ours says."""
+        kind, call, *rest = message if len(message) > 1 else [message[0], None]
+        if call != self._calls:
+            raise NotOurs(f"it spoke of call {call!r} during call {self._calls}, so it was ended")
+        match kind, rest:
+            case "progress", [int(step), int(total), None | bytes() as image]:
+                report.progress(step, total, partial(bytes, image) if image is not None else None)
+            case "note", [str(said)]:
+                report.note(said)
+            case "done", [list(outputs), float(seconds), float(loading), int(peak), dict(resident)]:
+                values = tuple([self._made(reference) for reference in outputs])
+                self._resident = resident
+                return Result(values, seconds, loading, peak)
+            case "cancelled", []:
+                raise Cancelled
+            case "failed", [str(), str(), str()]:
+                raise RemoteFailure(*rest)
+            case _:
+                raise NotOurs(f"it said {kind!r} in a way that is not ours, so it was ended")
+        return None
+
+    def _made(self, reference: Any) -> Value:
+        match reference:
+            case ["p", str(), _]:
+                pass
+            case ["f", bytes(), str(path)] if Path(path).parent == self.courier.spool.folder:
+                pass
+            case _:
+                raise NotOurs("it handed over a value in a way that is not ours, so it was ended")
+        value: Value = self.courier.resolve(reference, own=True)
+        return value
+
+    def _watch(self, child: Child) -> None:
+        """Until this child is gone: notice its death, and its silence, while it has nothing to do."""
+        lost: WorkerLost | None = None
+        while not child.wait_for_death(min(self.heartbeat_s / 6, 5.0)):
+            self._memory_kills = (self._memory_kills[1], memory_kills())
+            if self._child is child and self._talking.acquire(blocking=False):  # else a call listens itself
+                try:
+                    lost = self._hear_idle(child)
+                finally:
+                    self._talking.release()
+        with self._talking:  # a call that the child died under ends first, and tells it
+            if self._child is child:
+                lost = self._lost("while it had nothing to do")
+            child.forget()
+        if lost is not None and self.on_idle_death is not None:
+            self.on_idle_death(lost)
+
+    def _hear_idle(self, child: Child) -> WorkerLost | None:
+        if self._child is not child or not self._is_ready:
+            return None
         try:
-            kept: list[Value] = []
-            inputs = {name: self.courier.refer(value, kept) for name, value in request.inputs.items()}
-            place = [request.node_id, request.element, str(request.home), str(request.output_folder)]
-            if report.watched():  # before the call, so that the first step has its picture
-                channel.send("watch", self._calls, True)
-            resolved = dict(request.resolved()) if request.spec.effect else {}
-            channel.send("run", self._calls, [request.spec.id, request.spec.code], inputs, place, resolved)
-            return self._listen(channel, report)
+            while (message := child.receive(0)) is not None:
+                if message[0] != "pong":
+                    raise NotOurs(f"it said {message[0]!r} between two calls, so it was ended")
+            child.check_pulse()
         except (EOFError, OSError) as error:
-            raise self._lost(f"while it ran {request.node_id}") from error
-        except (Cancelled, RemoteFailure, ValueError):
-            raise  # the child has ended this call, or never got it
-        except BaseException:
-            self._lost("")  # it is still at this call and nobody listens: it must not go on
-            raise
-        finally:
-            if pinned and self.courier.store is not None:
-                self.courier.store.unpin(list(pinned))
+            return self._lost("while it had nothing to do", error)
+        return None
 
-    def _listen(self, channel: Channel, report: Report) -> Result:
-        call, ended = self._calls, threading.Event()
-        watcher = threading.Thread(target=_forward, args=(report, channel, call, ended), daemon=True)
-        watcher.start()
-        try:
-            while True:
-                kind, named, *rest = channel.receive()
-                if named != call:
-                    continue
-                if kind == "progress":
-                    report.progress(rest[0], rest[1], partial(bytes, rest[2]) if rest[2] is not None else None)
-                elif kind == "note":
-                    report.note(rest[0])
-                elif kind == "done":
-                    outputs, seconds, loading, peak, self._resident = rest
-                    values = tuple(self.courier.resolve(reference, own=True) for reference in outputs)
-                    return Result(values, seconds, loading, peak)
-                elif kind == "cancelled":
-                    raise Cancelled
-                elif kind == "failed":
-                    raise RemoteFailure(*rest)
-        finally:
-            ended.set()
-
-    def _lost(self, when: str) -> WorkerLost:
+    def _lost(self, when: str, cause: Exception | None = None, kind: type[WorkerLost] = WorkerLost) -> WorkerLost:
         """Forget the child, making sure that it is gone: the device's memory is needed by the next one."""
-        process, self._process = self._process, None
-        if self._channel is not None:
-            self._channel.close()
-        self._channel, self._resident = None, {}
-        code = None
-        if process is not None:
-            with suppress(subprocess.TimeoutExpired):
-                code = process.wait(timeout=1)
-            if code is None:
-                process.kill()
-                process.wait()
-        how = "it did not end by itself" if code is None else f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-        return WorkerLost(
-            f"the worker of {self.device} died {when} ({how}); other devices go on, and the next task starts it anew"
-        )
+        child, self._child, self._is_ready, self._resident = self._child, None, False, {}
+        is_stuck = isinstance(cause, (Silent, NotOurs, TimeoutError))
+        code = child.end(0.0 if is_stuck else EXIT_SECONDS) if child is not None else None
+        how = _how(code) if not is_stuck else str(cause)
+        is_starved = code == -signal.SIGKILL and memory_kills() > self._memory_kills[0]
+        if is_starved:
+            how += ": the machine was out of memory"
+        said = f"the worker of {self.device} died {when} ({how}); other devices go on, and the next task starts it anew"
+        return kind(said, how, is_starved)
 
     def resident(self) -> Mapping[str, int]:
         """See `Worker`."""
@@ -331,28 +393,52 @@ class ProcessWorker:
 
     def trim(self) -> None:
         """See `Worker`."""
-        if self._channel is not None:
+        child = self._child
+        if child is not None:
             with suppress(OSError):
-                self._channel.send("trim")
+                child.channel.send("trim")
+
+    def replace(self) -> bool:
+        """See `Worker`."""
+        with self._talking:
+            child, self._child, self._is_ready, self._resident = self._child, None, False, {}
+            if child is not None:
+                child.end(0.0)
+        return True
 
     def close(self) -> None:
         """See `Worker`."""
-        if self._channel is not None:
-            with suppress(OSError):
-                self._channel.send("quit")
-            self._channel.close()
-        if self._process is not None:
+        child = self._child
+        if child is None:
+            return
+        with suppress(OSError):
+            child.channel.send("quit")
+        if self._talking.acquire(timeout=EXIT_SECONDS):
             try:
-                self._process.wait(timeout=2)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        self._process = self._channel = None
+                if self._child is child:
+                    self._child, self._is_ready, self._resident = None, False, {}
+                    child.end(CLOSE_SECONDS)
+            finally:
+                self._talking.release()
+        else:  # a call that does not end: its lane finds out
+            child.kill()
 
     def kill(self) -> None:
         """See `Worker`."""
-        if self._process is not None:
-            self._process.kill()
+        child = self._child
+        if child is not None:
+            child.kill()
+
+
+def _texts(items: list[Any], count: int) -> list[str]:
+    if len(items) != count or not all(isinstance(item, str) for item in items):
+        raise NotOurs("it told a failure in a way that is not ours, so it was ended")
+    return items
+
+
+def _how(code: int | None) -> str:
+    """How a process ended, for a message; None: it was killed by us."""
+    return "it did not end by itself" if code is None else f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def _digests(values: Iterable[Any]) -> Iterable[bytes]:
@@ -361,16 +447,3 @@ def _digests(values: Iterable[Any]) -> Iterable[bytes]:
             yield value.digest
         elif isinstance(value, list):
             yield from _digests(value)
-
-
-def _forward(report: Report, channel: Channel, call: int, ended: threading.Event) -> None:
-    """While a call goes on, tell the child who looks at it and that it is not wanted any more."""
-    watched = report.watched()
-    with suppress(OSError):
-        while not ended.wait(0.02):
-            if report.cancelled():
-                channel.send("cancel", call)
-                return
-            if report.watched() != watched:
-                watched = not watched
-                channel.send("watch", call, watched)

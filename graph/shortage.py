@@ -14,7 +14,7 @@ _TYPES: Final = frozenset(("MemoryError", "_ArrayMemoryError", "ArrayMemoryError
 #: Types that carry a driver's or an allocator's message. A node's own ValueError about "out of memory" is none of these.
 _CARRIERS: Final = frozenset(("RuntimeError", "AcceleratorError", "CudaError", "OSError", "SafetensorError", "XPUError"))
 _SIGNS: Final = re.compile(
-    r"out of memory|can't allocate memory|cannot allocate memory|hipErrorOutOfMemory|CUDNN_STATUS_ALLOC_FAILED"
+    r"out of memory|not enough memory|can't allocate memory|cannot allocate memory|hipErrorOutOfMemory|CUDNN_STATUS_ALLOC_FAILED"
     r"|CUBLAS_STATUS_ALLOC_FAILED|CUSOLVER_STATUS_ALLOC_FAILED|CUSPARSE_STATUS_ALLOC_FAILED|CUFFT_ALLOC_FAILED"
     r"|DEVICE_ALLOCATION_FAILED|bad_alloc|unable to allocate [\d.]+ [KMGT]iB",
     re.IGNORECASE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import socket
 import sys
 import threading
@@ -12,10 +11,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from graph.channel import Channel
+from graph.child import die_with_parent, note_child
 from graph.context import Preview
 from graph.errors import Cancelled, DeclarationError
 from graph.events import PREVIEW_SECONDS
-from graph.processes import Channel, Courier, Spool, shown
+from graph.processes import Courier, Spool, shown
+from graph.schedule import HOST
+from graph.trials import Slot
 from graph.workers import Request, ThreadWorker, failure_of, said_of
 
 
@@ -50,8 +53,8 @@ class _Remote:
 class _Child:
     """Serves calls one after another, and hears of cancels meanwhile."""
 
-    def __init__(self, channel: Channel, worker: ThreadWorker, functions: Any, courier: Courier) -> None:
-        self.channel, self.worker, self.functions, self.courier = channel, worker, functions, courier
+    def __init__(self, channel: Channel, courier: Courier, slot: Slot | None) -> None:
+        self.channel, self.courier, self.slot = channel, courier, slot
         self.cancelled: set[int] = set()
         self.watched: set[int] = set()
         self.calls: list[list[Any]] = []
@@ -66,6 +69,8 @@ class _Child:
                     self.cancelled.add(message[1])
                 elif message[0] == "watch":
                     (self.watched.add if message[2] else self.watched.discard)(message[1])
+                elif message[0] == "ping":
+                    self.channel.send("pong")
                 else:
                     with self.arrived:
                         self.calls.append(message)
@@ -73,9 +78,11 @@ class _Child:
                     if message[0] == "quit":
                         return
         except BaseException:  # the end of the stream, or a frame that is not ours
+            if self.slot is not None:  # whatever ended the engine, it was not the node that is called here
+                self.slot.release()
             os._exit(1)
 
-    def serve(self) -> None:
+    def serve(self, worker: ThreadWorker) -> None:
         """Do what arrives until the parent says quit."""
         while True:
             with self.arrived:
@@ -85,26 +92,28 @@ class _Child:
             if message[0] == "quit":
                 return
             if message[0] == "trim":
-                self.worker.trim()
+                worker.trim()
             elif message[0] == "run":
-                self.call(*message[1:])
+                self.call(worker, *message[1:])
 
-    def call(self, number: int, node_type: list[str], inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]) -> None:
+    def call(
+        self, worker: ThreadWorker, number: int, node_type: list[str], inputs: dict[str, Any], place: list[Any], resolved: dict[str, Any]
+    ) -> None:  # fmt: skip
         """Carry one call out and tell its end, whatever it is. `node_type`: its id, and the digest of its code as planned."""
         type_id, code = node_type
         node_id, element, home, output_folder = place
         report = _Remote(self.channel, number, self.cancelled, self.watched)
         try:
-            spec = self.functions.function(type_id).spec
+            spec = worker.functions.function(type_id).spec
             if spec.code != code:  # this process started later, and read the node types itself
                 raise DeclarationError(
                     f"the code of {type_id} changed after this run was planned; start again to use the changed code"
                 )
             given = {name: self.courier.resolve(value) for name, value in inputs.items()}
             request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
-            result = self.worker.run(request, report)
+            result = worker.run(request, report)
             outputs = [self.courier.hand_over(value) for value in result.values]
-            resident = dict(self.worker.resident())
+            resident = dict(worker.resident())
             self.channel.send("done", number, outputs, result.seconds, result.loading, result.peak_bytes, resident)
         except Cancelled:
             self.channel.send("cancelled", number)
@@ -116,21 +125,23 @@ class _Child:
 
 def main(arguments: list[str]) -> None:
     """Serve calls until the parent says quit or is gone."""
-    fileno, device, threads, budget, setup, home, spool = arguments
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cancels us
+    fileno, place, threads, budget, setup, home, spool, ledger, slot = arguments
+    stream = socket.socket(fileno=int(fileno))
+    stream.set_inheritable(False)  # what nodes start must not keep the stream open
+    die_with_parent()
+    note_child(Path(spool))
     os.environ.pop("PYTHONPATH", None)  # it was for us, not for what nodes start
-    channel = Channel(socket.socket(fileno=int(fileno)))
+    channel = Channel(stream)
+    child = _Child(channel, Courier(Spool(Path(spool)), None), Slot(Path(ledger), int(slot)) if ledger else None)
+    threading.Thread(target=child.listen, daemon=True).start()  # before the imports below, which may take long
     module, _, name = setup.partition(":")
     try:
-        functions, runtime = getattr(importlib.import_module(module), name)(device, int(threads), int(budget), Path(home))
+        functions, runtime = getattr(importlib.import_module(module), name)(place, int(threads), int(budget), Path(home))
     except Exception as error:  # told to the parent, which names it in its own error
         channel.send("failed", *map(shown, failure_of(error)))
         return
-    worker = ThreadWorker(device, functions, lambda: runtime)
-    child = _Child(channel, worker, functions, Courier(Spool(Path(spool)), None))
-    threading.Thread(target=child.listen, daemon=True).start()
     channel.send("ready")
-    child.serve()
+    child.serve(ThreadWorker("cpu" if place == HOST else place, functions, lambda: runtime))
 
 
 if __name__ == "__main__":

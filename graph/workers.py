@@ -22,7 +22,19 @@ from graph.types import Packed, WireType, decode, encode
 
 
 class WorkerLost(LatentgraphError):
-    """The worker process died under a task (out of memory, killed, a crash in native code)."""
+    """The worker process died under a task (out of memory, killed, a crash in native code).
+
+    `how`: in a few words; `out_of_memory`: the kernel killed it, by its own count, for want of memory.
+    """
+
+    def __init__(self, message: str, how: str = "", out_of_memory: bool = False) -> None:
+        super().__init__(message)
+        self.how = how or message
+        self.out_of_memory = out_of_memory
+
+
+class StartFailed(WorkerLost):
+    """The worker process did not come up, so no task is to blame."""
 
 
 class InputChanged(LatentgraphError):
@@ -187,6 +199,9 @@ class Result(NamedTuple):
 class Worker(Protocol):
     """Both kinds. `run` blocks; it raises what the node raised, `Cancelled`, or `WorkerLost`."""
 
+    def start(self, cancelled: Callable[[], bool]) -> None:
+        """Be ready for a call. Raises StartFailed if that cannot be, Cancelled if the call is not wanted any more."""
+
     def run(self, request: Request, report: Report) -> Result:
         """Call the node."""
 
@@ -200,7 +215,10 @@ class Worker(Protocol):
         """End the worker."""
 
     def kill(self) -> None:
-        """End the worker's process at once, if it has one."""
+        """End the worker's process at once, if it has one. For any thread; nothing is waited for."""
+
+    def replace(self) -> bool:
+        """Have the next call made in another process than those before. False if the worker has no process of its own."""
 
 
 class WorkerContext(Context):
@@ -263,6 +281,9 @@ class ThreadWorker:
             self._runtime = self._make()
         return self._runtime
 
+    def start(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """A thread is always there."""
+
     def run(self, request: Request, report: Report) -> Result:
         """See `Worker`."""
         spec, runtime = request.spec, self.runtime
@@ -307,6 +328,10 @@ class ThreadWorker:
 
     def kill(self) -> None:
         """A thread cannot be killed; it ends with the process."""
+
+    def replace(self) -> bool:
+        """Nor can it be replaced."""
+        return False
 
 
 #: An input that could be written to: port, live object, its version before the call, and its digest if it came by a link.

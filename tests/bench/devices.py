@@ -40,7 +40,7 @@ class BusyBesides(BusyElsewhere):
 
     def __init__(self, engines: Iterable[Engine]) -> None:
         workers = [worker for engine in engines for worker in engine.workers.values()]
-        self._processes = [worker._process.pid for worker in workers if isinstance(worker, ProcessWorker) and worker._process]
+        self._processes = [worker.pid for worker in workers if isinstance(worker, ProcessWorker) and worker.pid]
 
     def __enter__(self) -> BusyBesides:
         self._children = _cpu_seconds(self._processes)

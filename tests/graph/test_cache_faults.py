@@ -20,6 +20,7 @@ import pytest
 from graph.blob import digest_of
 from graph.context import Context
 from graph.disk_cache import DiskCacheFolder
+from graph.engine import Limits
 from graph.errors import Cancelled
 from graph.execute import Executor
 from graph.folder import StoreUnavailable
@@ -29,7 +30,7 @@ from graph.registry import Registry
 from graph.store import Store
 from graph.types import Packed, TensorBytes
 from tests.graph.engine_kit import PATIENCE, Lab, add, chain, costly_clock, gate, make_tensor, n, started, tensor_sum, until, workflow
-from tests.graph.test_engine_damage import blobs, replace
+from tests.graph.test_engine_damage import blobs
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 1 << 30
@@ -128,8 +129,10 @@ def sweep(filled: Path, scratch: Path, change: Callable[[bytearray, int], None],
             shutil.copytree(filled, scratch)
             size = (scratch / name).stat().st_size
             changed_at(scratch / name, drawn.randrange(8 * size), change)
+            # The first process finds the damage, the second begins the file anew, the third finds everything again.
             assert_only_right_values(scratch)
-            assert assert_only_right_values(scratch) >= len(VALUES) - 1, name  # set aside and kept again by the process before
+            assert_only_right_values(scratch)
+            assert assert_only_right_values(scratch) == len(VALUES), name
 
 
 @pytest.mark.spec("R-K01")
@@ -290,7 +293,7 @@ def test_what_ended_badly_is_never_kept(home: Path, how: str) -> None:
     for _ in range(2):
         with Lab(home, library, clock=costly_clock()) as lab:
             outcome = lab.run(document)
-            assert outcome.state in ("failed", "cancelled")
+            assert outcome.state == "failed"
             assert outcome.node("x").outputs == ()
             stats = lab.engine.executor.memory.memo.stats()
             assert (stats.actions, stats.small_values, stats.store.objects) == (0, 0, 0)
@@ -479,14 +482,8 @@ def test_readers_and_writers_in_a_cache_too_small_for_all_get_whole_values_or_mi
 
 @pytest.mark.spec("R-K07")
 def test_a_limit_smaller_than_any_value_costs_the_keeping_and_nothing_else(home: Path) -> None:
-    with Lab(home, memo_bytes=1000, clock=costly_clock()) as lab:
+    with Lab(home, limits=Limits(memo=1000), clock=costly_clock()) as lab:
         outcome = lab.run(TEXT)
     assert outcome.state == "done"
     assert outcome.outputs["s"] == 4000
     assert blobs(home) == []
-
-
-def test_replace_is_what_the_other_file_means_by_it(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"a")
-    replace(tmp_path / "x", b"b")
-    assert (tmp_path / "x").read_bytes() == b"b"

@@ -132,7 +132,7 @@ FAULTS: Final = (
     ),
     Fault(
         "done is told before the result is written", "graph/execute.py",
-        '            self._commit(job, values, action)\n            self._finish(job, place, values, "done", seconds)\n',
+        '            is_kept = self._commit(job, values, action)\n            self._finish(job, place, values, "done", seconds, is_kept=is_kept)\n',
         '            self._finish(job, place, values, "done", seconds)\n            self._commit(job, values, action)\n', (DAMAGE,),
     ),
     Fault(
@@ -186,7 +186,7 @@ FAULTS: Final = (
     ),
     Fault(
         "memory is given back after good runs only", "graph/execute.py",
-        "        self._trims.update(run.places)\n", "        self._trims.update(() if run.cancelled else run.places)\n", (CANCEL,),
+        "        self._trims.update(run.workers)\n", "        self._trims.update(() if run.cancelled else run.workers)\n", (CANCEL,),
     ),
     # ---- failing, telling ----
     Fault(
