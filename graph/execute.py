@@ -359,8 +359,10 @@ class Executor:
                 self._time_out(job, lane.place, seconds)
             elif isinstance(error, WorkerLost):
                 self._lose(job, lane, error, seconds)
-            else:
+            elif job.flight.cancelled:
                 self._end(job, lane.place, "cancelled", seconds)
+            else:  # its own doing: a run that nobody cancelled must not end as done without its result
+                self._fail(job, lane.place, error, seconds)
         elif is_device_fault(*failure_of(error)[:2]) and lane.worker.replace():
             self._try_in_new_process(job, lane, error, seconds)
         else:
