@@ -138,7 +138,7 @@ class Server:
             )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        if not line:
+        if not line.startswith(b'{"url"'):  # an error is one JSON document too
             raise AssertionError(f"the server did not start (exit {self.process.wait()}):\n{self.log()[-4000:]}")
         said = json.loads(line)
         self.url, self.token = said["url"].rstrip("/"), said["token"]

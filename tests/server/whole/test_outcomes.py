@@ -69,7 +69,7 @@ def test_a_worker_that_dies_twice_is_forgiven_once_the_node_succeeds(server: Ser
 @pytest.mark.parametrize("type", ["fake/block", "fake/hold"])
 def test_a_hung_node_is_stopped_at_its_limit_and_the_device_goes_on(make_server: MakeServer, type: str) -> None:
     environment = {
-        "LATENTGRAPH_TIME_LIMITS": '{"fake/block": 1, "fake/hold": 1}',
+        "LATENTGRAPH_TIME_LIMITS_S": '{"fake/block": 1, "fake/hold": 1}',
         "LATENTGRAPH_KILL_AFTER_S": "1",
         "LATENTGRAPH_HEARTBEAT_S": "5",
     }
