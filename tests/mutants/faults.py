@@ -261,6 +261,11 @@ FAULTS: Final = (
         (f"{DEATHS}::test_a_silent_worker_is_ended_and_other_places_go_on",),
     ),
     Fault(
+        "a worker that imports a large library is taken for dead", "graph/processes.py",
+        "child.heartbeat_s = max(START_SECONDS, self.heartbeat_s)", "pass",
+        (f"{WORKERS}::test_what_a_node_imports_may_take_longer_than_a_heartbeat",),
+    ),
+    Fault(
         "a device that never comes up is tried for ever", "graph/execute.py",
         "if lane.failed_starts >= self.bounds.most_starts:", "if not lane.failed_starts:",
         (f"{DEATHS}::test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work",),
