@@ -414,7 +414,10 @@ class Executor:
     def _put_back(self, job: _Job, place: str) -> None:
         """Another process is at it: look again soon, and do something else meanwhile."""
         with self._ready:
-            if self._leave(job):
+            wanted = self._leave(job)
+            if wanted and job.run.cancelled:
+                self._give_nothing(job.run, job.task, "cancelled", 0.0, place, None)
+            elif wanted:
                 self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
             self._free(job.run, place, 0.0)
             self._settle(job.run)
@@ -694,9 +697,7 @@ class Executor:
         id, element = run.tasks.id_of(task), run.tasks.element[task]
         run.tell(TriedEvent(id, element, run.tries, run.deaths[-1], run.now))
         if run.tries < self.bounds.most_tries:
-            if task in run.queue.open:
-                run.tell(NodeEvent(id, element, "waiting", run.now))
-                run.queue.push(task)
+            self._push_back(run, task, lane.place)
             return
         said = f"{id} ({type_id}) failed: WorkerLost: {error}\n  inputs: {summary_of(run, task)}"
         if self.bounds.most_tries > 1:
@@ -727,11 +728,18 @@ class Executor:
         run.say(said)
         with self._ready:
             self._free(run, lane.place, seconds)
-            if self._leave(job) and task in run.queue.open:
-                run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
-                run.queue.push(task)
+            if self._leave(job):
+                self._push_back(run, task, lane.place)
             self._settle(run)
             self._ready.notify_all()
+
+    def _push_back(self, run: ActiveRun, task: int, place: str) -> None:
+        """Put a task that was begun among the ready ones again, unless its run was cancelled meanwhile."""
+        if run.cancelled:
+            self._give_nothing(run, task, "cancelled", 0.0, place, None)
+        elif task in run.queue.open:
+            run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
+            run.queue.push(task)
 
     def _not_started(self, job: _Job, lane: Lane, error: StartFailed) -> None:
         """The worker did not come up: the task, which is not to blame, goes back, and the place is left alone for a while."""
@@ -745,9 +753,8 @@ class Executor:
                 self.schedule.devices[lane.place].available_at = lane.available_at
             self._free(job.run, lane.place, 0.0)
             run, task = job.run, job.task
-            if self._leave(job) and task in run.queue.open:
-                run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
-                run.queue.push(task)
+            if self._leave(job):
+                self._push_back(run, task, lane.place)
             for one in [run, *self._owners.values()] if lane.is_disabled else [run]:
                 self._settle(one)
             self._ready.notify_all()

@@ -70,18 +70,23 @@ class Ledger:
         return Slot(self.path, number)
 
     def open(self, number: int, runs: Sequence[tuple[str, int]], node: str) -> None:
-        """Note a call before it is made: (run, tries so far) of all who share it. Those beyond a page are not noted."""
+        """Note a call before it is made: (run, tries so far) of all who share it. Those beyond a page are not noted.
+
+        Never raises: work goes on where nothing can be written.
+        """
         runs = [one for one in runs if one[0]]
         body = pack([runs, node[:500]])
         while len(body) > SLOT_BYTES - _HEADER_BYTES:
             runs = runs[: len(runs) // 2]
             body = pack([runs, node[:500]])
         header = len(body).to_bytes(4) + zlib.crc32(body).to_bytes(4)
-        os.pwrite(self._file.fileno(), header + body, number * SLOT_BYTES)
+        with suppress(OSError):  # a full disk: then the death of everything is charged to nobody
+            os.pwrite(self._file.fileno(), header + body, number * SLOT_BYTES)
 
     def close_slot(self, number: int) -> None:
         """Take a note back: the call has ended, or its runs were told of the try."""
-        os.pwrite(self._file.fileno(), bytes(_HEADER_BYTES), number * SLOT_BYTES)
+        with suppress(OSError):
+            os.pwrite(self._file.fileno(), bytes(_HEADER_BYTES), number * SLOT_BYTES)
 
     @contextmanager
     def planning(self, run: str, tries: int) -> Iterator[None]:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from graph.channel import Channel
 from graph.child import die_with_parent, note_child
@@ -83,12 +83,22 @@ class _Child:
                     if message[0] == "quit":
                         return
         except BaseException:  # the end of the stream, or a frame that is not ours
-            if self.slot is not None:  # whatever ended the engine, it was not the node that is called here
-                self.slot.release()
-            os._exit(1)
+            self.leave()
+
+    def leave(self) -> NoReturn:
+        """End at once: the parent is gone. Whatever ended it, it was not the node that is called here."""
+        if self.slot is not None:
+            self.slot.release()
+        os._exit(1)
 
     def serve(self, worker: ThreadWorker) -> None:
         """Do what arrives until the parent says quit."""
+        try:
+            self._serve(worker)
+        except OSError:  # nobody takes what is said; the listening thread is about to find out
+            self.leave()
+
+    def _serve(self, worker: ThreadWorker) -> None:
         while True:
             with self.arrived:
                 while not self.calls:

@@ -244,7 +244,7 @@ FAULTS: Final = (
     ),
     Fault(
         "the death of the engine is charged to the run", "graph/worker.py",
-        "                self.slot.release()\n", "                pass\n", (f"{TRIALS}::test_an_engine_that_is_killed_is_not_the_runs_fault",),
+        "            self.slot.release()\n", "            pass\n", (f"{TRIALS}::test_an_engine_that_is_killed_is_not_the_runs_fault",),
     ),
     Fault(
         "planning is not noted", "graph/engine.py",
