@@ -39,8 +39,6 @@ class EngineOptions:
     #: How long one plan may take. What packs do in it has limits of its own (`graph.lights`); this is for what nothing
     #: can interrupt, a disk that does not answer: the engine ends, and the job is charged a try.
     plan_limit_s: float = 600.0
-    #: Whether a change of a node's source file starts a fresh engine, for authors of packs.
-    reload_nodes: bool = False
 
     @property
     def spool(self) -> Path:

@@ -180,7 +180,7 @@ class EngineProcess:
     # ---- jobs ----
 
     def _submit(self, message: messages.Submit) -> None:
-        if message.job in self._ended or self._is_quitting:
+        if message.job in self._ended:
             return
         with self._over:
             if message.job in self._works:
@@ -286,16 +286,15 @@ class EngineProcess:
     # ---- places and memory ----
 
     def _tell_status(self) -> None:
-        engine, before, ticks = self._started(), None, 0
-        facts: dict[str, Any] = {}  # Any: plain JSON
-        while True:
+        engine, before = self._started(), None
+        for tick in itertools.count():
             self._end_if_overdue()
-            if ticks % FACTS_EVERY == 0:
+            if tick % FACTS_EVERY == 0:
                 facts = self._facts(engine)
             status = messages.Status([self._place(place) for place in engine.places()], facts)
             if status != before:
                 self._outbox.put(status)
-            before, ticks = status, ticks + 1
+            before = status
             time.sleep(STATUS_S)
 
     def _place(self, place: PlaceStatus) -> dict[str, Any]:  # Any: plain JSON
@@ -306,7 +305,7 @@ class EngineProcess:
     def _facts(self, engine: Engine) -> dict[str, Any]:  # Any: plain JSON
         memo = engine.memories.memo
         facts: dict[str, Any] = {"ram_bytes": memo.values.bytes}
-        with suppress(StoreUnavailable):
+        with suppress(StoreUnavailable, OSError):  # then nobody knows, and the next look may
             facts["memo_bytes"] = memo.store.stats().bytes + memo.table.bytes_on_disk()
         return facts
 

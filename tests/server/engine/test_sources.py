@@ -69,14 +69,16 @@ def test_a_catalogue_that_is_missing_or_being_written_is_waited_for(sources: Sou
 
 
 @pytest.mark.slow
-def test_a_link_told_to_reload_nodes_starts_a_fresh_engine_after_an_edit(home: Path, tmp_path: Path) -> None:
+def test_a_link_starts_a_fresh_engine_after_an_edit(home: Path, tmp_path: Path) -> None:
     sources = Sources(tmp_path)
     (home / "catalogue.json").write_bytes(sources.catalogue.read_bytes())
 
     async def test() -> None:
-        async with lab(home, reload_nodes=True) as one:
+        async with lab(home) as one:
+            watching = asyncio.create_task(watch_sources(home, True, one.link.reload))
             sources.edit()
             await one.ready(2)
+            watching.cancel()
             assert "the node types are read again" in one.listener.said
             assert one.link.failure == ""
 

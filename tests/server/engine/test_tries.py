@@ -98,7 +98,6 @@ def test_what_died_before_the_server_started_is_charged_when_it_starts(home: Pat
     ledger = Ledger(home / "tries")
     ledger.open(7, [("a", 0), ("b", 1)], "x")
     ledger.open(8, [("a", 0)], "y")
-    ledger.close()
 
     async def test() -> None:
         async with lab(home) as one:
