@@ -645,6 +645,16 @@ def test_a_commit_that_fails_keeps_nothing_and_the_next_one_works(store: JobStor
 
 
 @pytest.mark.spec("R-C03")
+def test_a_connection_that_was_opened_read_only_is_made_anew(store: JobStore) -> None:
+    """SQLite opens a file read-only when there is no file descriptor left, and that connection stays so."""
+    read_only = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    store.committer._connection = read_only
+    with pytest.raises(Refusal, match=r"cannot be written \(read-only, or not ours\)"):
+        value(store.accept(new()))
+    assert accepted(store)
+
+
+@pytest.mark.spec("R-C03")
 def test_a_commit_that_failed_only_to_say_so_counts_as_what_the_disk_has(store: JobStore) -> None:
     """After an input/output error only a new look at the file tells: here it was committed, so it is answered as such."""
     failing(store, sqlite3.SQLITE_IOERR | (4 << 8), after=True)
