@@ -161,8 +161,11 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def is_undecided(error: BaseException) -> bool:
-    """Whether a transaction that failed with this may be committed after all: what was not synced may have been written."""
-    return _code_of(error) not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY)
+    """Whether the connection must be made anew after this, because it cannot be relied on.
+
+    What was not synced may have been written after all; and one opened when no file descriptor was left stays read-only.
+    """
+    return _code_of(error) not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
 
 
 def is_of_the_disk(error: BaseException) -> bool:

@@ -459,6 +459,14 @@ def test_nobody_is_answered_before_the_commit(store: JobStore) -> None:
         assert seen[-1] == count
 
 
+@pytest.mark.spec("R-C04")
+@pytest.mark.proves(2)
+def test_a_commit_is_synced_to_the_disk(store: JobStore) -> None:
+    assert store.committer._connection is not None
+    settings = [store.committer._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "journal_mode")]
+    assert settings == [2, "wal"]  # FULL: each commit waits for the disk (the sweeps of `crash` see the calls)
+
+
 def test_a_write_after_the_close_is_refused_and_not_left_waiting(open_store: OpenStore) -> None:
     store = open_store()
     store.close()
@@ -634,6 +642,16 @@ def test_a_commit_that_fails_keeps_nothing_and_the_next_one_works(store: JobStor
     second = accepted(store)
     assert store.committer.error == ""
     assert [job.id for job in value(store.page(JobFilter())).jobs] == [second, first]
+
+
+@pytest.mark.spec("R-C03")
+def test_a_connection_that_was_opened_read_only_is_made_anew(store: JobStore) -> None:
+    """SQLite opens a file read-only when there is no file descriptor left, and that connection stays so."""
+    read_only = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    store.committer._connection = read_only
+    with pytest.raises(Refusal, match=r"cannot be written \(read-only, or not ours\)"):
+        value(store.accept(new()))
+    assert accepted(store)
 
 
 @pytest.mark.spec("R-C03")
