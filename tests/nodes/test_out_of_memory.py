@@ -212,6 +212,9 @@ def test_after_many_failures_the_memory_is_as_before(tmp_path, times):
         _, found = draw(engine)
         assert found == expected
         after = alive()
+        for e in gc.get_objects():
+            if isinstance(e, (torch.OutOfMemoryError, MemoryError)):
+                print("ERR", repr(e), e.__traceback__, [(type(r), str(r)[:300], [(type(q), str(q)[:200]) for q in gc.get_referrers(r)[:5]]) for r in gc.get_referrers(e)])
         # The picture of the last run may still be held by a lane; the results of all failures are kept here.
         assert after[0] <= before[0] + 2
         assert after[1] <= before[1] + 2 * len(expected)
