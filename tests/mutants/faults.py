@@ -53,6 +53,8 @@ GUARD, LIMITS = "tests/server/api/test_guard.py", "tests/server/api/test_limits.
 SERVE, HEALTH = "tests/server/api/test_serve.py", "tests/server/api/test_health.py"
 WORKFLOWS = "tests/server/library/test_workflows.py"
 WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
+JOBS = {name: f"tests/server/jobs/test_{name}.py" for name in ("store", "queue", "desk", "orders", "simulation")}
+JOBS_KILLED = "tests/server/jobs/crash/test_store_kill.py"
 
 FAULTS: Final = (
     # ---- keys ----
@@ -549,5 +551,85 @@ FAULTS: Final = (
         "user bytes are shown by the name they have", "server/api/content.py",
         "inline=media.is_shown and not attachment", 'inline=name.endswith((".png", ".svg")) and not attachment',
         ("tests/server/api/test_files_routes.py", "tests/server/api/test_outputs_routes.py"),
+    # ---- jobs ----
+    Fault(
+        "a job is answered before its commit", "server/jobs/writer.py",
+        '        connection.execute("COMMIT")\n        self._number += 1\n',
+        "        for write, outcome in zip(writes, self._outcomes):\n"
+        "            (write.future.set_exception if isinstance(outcome, Exception) else write.future.set_result)(outcome)\n"
+        '        writes.clear(), self._outcomes.clear()\n        connection.execute("COMMIT")\n        self._number += 1\n', (JOBS["store"], JOBS_KILLED),
+    ),
+    Fault(
+        "a commit is not synced", "server/jobs/schema.py",
+        "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL", (JOBS["store"],),
+    ),
+    Fault(
+        "one bad write fails its neighbours", "server/jobs/writer.py",
+        "        if schema.is_of_the_disk(error):\n            raise\n", "        raise\n", (JOBS["store"],),
+    ),
+    Fault(
+        "what was told failed stays committed", "server/jobs/writer.py",
+        "                undo(connection)\n", "                pass\n", (JOBS["store"],),
+    ),
+    Fault(
+        "a failed sync is taken for a commit that failed", "server/jobs/writer.py",
+        "return self._outcomes if self._number >= number else failed", "return failed", (JOBS["store"], JOBS["simulation"]),
+    ),
+    Fault(
+        "an ended job may end again", "server/jobs/schema.py",
+        "BEFORE UPDATE ON jobs WHEN OLD.ended_seq IS NOT NULL\n", "BEFORE UPDATE ON jobs WHEN OLD.ended_seq < 0\n", (JOBS["store"],),
+    ),
+    Fault(
+        "the final state comes before its result", "server/jobs/store.py",
+        'connection.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result)))',
+        'self._writes.submit(lambda later: later.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result))))', (JOBS["desk"],),
+    ),
+    Fault(
+        "a damaged database is deleted", "server/jobs/schema.py",
+        "os.rename(f\"{path}{suffix}\", path.with_name(name + suffix))", "os.unlink(f\"{path}{suffix}\")", (JOBS["store"],),
+    ),
+    Fault(
+        "a try is counted after it", "server/jobs/store.py",
+        "max(most.get(id, 0), before + 1)", "max(most.get(id, 0), before)", (JOBS["desk"],),
+    ),
+    Fault(
+        "tries are forgotten when the engine dies", "server/jobs/desk.py",
+        "job.priority, job.client, job.tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
+    ),
+    Fault(
+        "the Idempotency-Key is ignored", "server/jobs/store.py",
+        "known = _known(connection, job, self.uptime_s) if job.idempotency is not None else None", "known = None", (JOBS["store"],),
+    ),
+    Fault(
+        "requests with one key do not wait for each other", "server/jobs/desk.py",
+        "                if known is not None:\n", "                if False:\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "keys expire by the wall clock", "server/jobs/store.py",
+        "return self._uptime_before + self._monotonic() - self._opened", "return self._clock()", (JOBS["store"],),
+    ),
+    Fault(
+        "the queue grows without end", "server/jobs/queue.py",
+        "        if count >= self.most_jobs:\n", "        if False:\n", (JOBS["queue"], JOBS["desk"]),
+    ),
+    Fault(
+        "first come, first served, whoever comes", "server/jobs/queue.py",
+        "key=lambda name: (self._turn(name), clients[name][0])", "key=lambda name: clients[name][0]", (JOBS["queue"], JOBS["desk"]),
+    ),
+    Fault(
+        "a retry draws new seeds", "server/jobs/desk.py",
+        "name: job.seeds.get(name, seed) for name, seed", "name: seed for name, seed", (JOBS["desk"],),
+    ),
+    Fault(
+        "an end that the disk refused is forgotten", "server/jobs/desk.py",
+        "            self._unwritten[ended.job] = ended\n", "", (JOBS["desk"], JOBS["simulation"]),
+    ),
+    Fault(
+        "a draining server takes jobs in", "server/jobs/desk.py",
+        "        if self._is_draining:\n            raise", "        if False:\n            raise", (JOBS["desk"],),
+    ),
+    Fault(
+        "what ran is lost with its engine", "server/jobs/desk.py",
+        "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
     ),
 )  # fmt: skip
