@@ -29,7 +29,20 @@ from graph.node import node
 from graph.registry import Registry
 from graph.store import Store
 from graph.types import Packed, TensorBytes
-from tests.graph.engine_kit import PATIENCE, Lab, add, chain, costly_clock, gate, make_tensor, n, started, tensor_sum, until, workflow
+from tests.graph.engine_kit import (
+    PATIENCE,
+    Lab,
+    add,
+    chain,
+    costly_clock,
+    gate,
+    make_tensor,
+    n,
+    started,
+    tensor_sum,
+    until,
+    workflow,
+)
 from tests.graph.test_engine_damage import blobs
 
 ROOT = Path(__file__).parents[2]
@@ -171,7 +184,12 @@ def test_two_files_of_a_cache_swapped_are_two_misses(filled: Path, tmp_path: Pat
     store.close()
 
 
-TEXT = workflow(["s", "b.tensor"], t=n("make_tensor", fill=3, size=1000), b=n("brighten", tensor="@t.tensor"), s=n("tensor_sum", tensor="@b.tensor"))
+TEXT = workflow(
+    ["s", "b.tensor"],
+    t=n("make_tensor", fill=3, size=1000),
+    b=n("brighten", tensor="@t.tensor"),
+    s=n("tensor_sum", tensor="@b.tensor"),
+)
 
 
 @pytest.mark.spec("R-K01")

@@ -58,7 +58,12 @@ def in_shallow_stack(work: Callable[[], Any]) -> Any:
     return result
 
 
-SHAPES = {"chain of 10,000": chain(10_000), "fan of 10,000": fan(10_000), "diamond of 400": diamond(400), "diamond of 5,000": diamond(5_000)}
+SHAPES = {
+    "chain of 10,000": chain(10_000),
+    "fan of 10,000": fan(10_000),
+    "diamond of 400": diamond(400),
+    "diamond of 5,000": diamond(5_000),
+}
 
 
 @pytest.mark.spec("R-I05")
@@ -142,7 +147,9 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
     for name in draw(st.permutations(names)):
         inputs: dict[str, Any] = {}
         for port in (*PORTS, "c"):
-            kind = draw(st.sampled_from(["literal", "link", "link", "absent", "absent"] if port != "c" else ["absent"] * 12 + ["literal"]))
+            kind = draw(
+                st.sampled_from(["literal", "link", "link", "absent", "absent"] if port != "c" else ["absent"] * 12 + ["literal"])
+            )
             if kind == "literal":
                 inputs[port] = float(draw(st.integers(0, 3)))
             elif kind == "link":

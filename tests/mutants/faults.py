@@ -49,6 +49,8 @@ DISK, EVENTS, SCHEDULE = (
     "tests/graph/test_schedule.py",
 )
 WORKERS = "tests/graph/test_workers.py"
+GUARD, LIMITS = "tests/server/api/test_guard.py", "tests/server/api/test_limits.py"
+SERVE, HEALTH = "tests/server/api/test_serve.py", "tests/server/api/test_health.py"
 WORKFLOWS = "tests/server/library/test_workflows.py"
 WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
 JOBS = {name: f"tests/server/jobs/test_{name}.py" for name in ("store", "queue", "desk", "orders", "simulation")}
@@ -222,6 +224,97 @@ FAULTS: Final = (
         "a cancel hits the next call", "graph/worker.py",
         "return self.call in self._cancelled", "return bool(self._cancelled)", (WORKERS,),
     ),
+    # ---- HTTP ----
+    Fault(
+        "any origin that equals the host is ours", "server/api/guard.py",
+        "    if origin is not None and origin not in names.origins:\n",
+        '    if origin is not None and origin.partition("://")[2] != request.headers.get("Host"):\n', (GUARD,),
+    ),
+    Fault(
+        "same-site is as good as same-origin", "server/api/guard.py",
+        'site not in ("same-origin", "none")', 'site not in ("same-origin", "same-site", "none")', (GUARD,),
+    ),
+    Fault(
+        "the origin null is let in", "server/api/guard.py",
+        "    if origin is not None and origin not in names.origins:\n",
+        '    if origin not in (None, "null") and origin not in names.origins:\n', (GUARD,),
+    ),
+    Fault(
+        "a session needs no origin to change things", "server/api/guard.py",
+        'if (request.method not in SAFE_METHODS or is_upgrade) and request.headers.get("Origin") not in names.origins:', "if False:", (GUARD,),
+    ),
+    Fault(
+        "any name is ours", "server/api/guard.py",
+        "    if host not in names.hosts or _named_in_target(request.raw_path, host) not in names.hosts:\n", "    if False:\n", (GUARD,),
+    ),
+    Fault(
+        "HEAD needs no token", "server/api/guard.py",
+        'if route is not None and route.access == "open":', 'if request.method == "HEAD" or (route is not None and route.access == "open"):', (GUARD,),
+    ),
+    Fault(
+        "unknown addresses need no token", "server/api/guard.py",
+        'if route is not None and route.access == "open":', 'if route is None or route.access == "open":', (GUARD,),
+    ),
+    Fault(
+        "wrong tokens are not slowed down", "server/api/guard.py",
+        "        wait_s = 0.0 if left >= 1 else (1 - left) * self._every_s\n", "        wait_s = 0.0\n", (GUARD,),
+    ),
+    Fault(
+        "sessions never end", "server/api/session.py",
+        "int(until) > self._clock() and session not in self._closed", "True", ("tests/server/api/test_session.py",),
+    ),
+    Fault(
+        "it listens on every network unasked", "server/serve.py",
+        "if place.host in _EVERYWHERE and not place.hosts:", "if False:", (SERVE,),
+    ),
+    Fault(
+        "a token that others can read is good", "server/api/session.py",
+        "status.st_mode & 0o077", "False", (SERVE, "tests/server/api/test_session.py"),
+    ),
+    Fault(
+        "two servers on one data folder", "server/lock.py",
+        "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB", (SERVE,),
+    ),
+    Fault(
+        "the limit of a body is ignored", "server/api/body.py",
+        "        if self.count > self.limit_bytes:\n", "        if False:\n", (LIMITS,),
+    ),
+    Fault(
+        "a body may take for ever", "server/api/body.py",
+        "self.pace.grace_s + self.count / self.pace.bytes_per_s", "1e9", (LIMITS,),
+    ),
+    Fault(
+        "headers may take for ever", "server/api/connections.py",
+        "        elif self._header_timer is None and data:\n", "        elif False:\n", (LIMITS,),
+    ),
+    Fault(
+        "forms are read at once", "server/api/body.py",
+        "    try:\n        reader = MultipartReader(", "    try:\n        await request.post()\n        reader = MultipartReader(", (LIMITS,),
+    ),
+    Fault(
+        "compressed bodies are taken", "server/api/binding.py",
+        'if request.headers.get("Content-Encoding", "identity").lower() != "identity":', "if False:", (LIMITS,),
+    ),
+    Fault(
+        "bodies of any type are read", "server/api/binding.py",
+        "    if kind.strip().lower() != wanted:\n        return False\n", "", (GUARD,),
+    ),
+    Fault(
+        "a stuck worker is well", "server/pulse.py",
+        'return place["state"] == "busy" and (place.get("progress_age_s") or 0.0) > self._limit_s', "return False", (HEALTH,),
+    ),
+    Fault(
+        "a draining server takes work", "server/health.py",
+        'if self.is_draining and "draining" in refuses:', "if False:", (HEALTH,),
+    ),
+    Fault(
+        "a full disk takes work", "server/health.py",
+        "        if free < floor:\n", "        if False:\n", (HEALTH,),
+    ),
+    Fault(
+        "errors are told to the client", "server/api/front.py",
+        "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
+        ("tests/server/api/test_route.py",),
     # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
     Fault(
         "a try is not noted before the call", "graph/execute.py",
