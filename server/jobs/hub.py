@@ -48,7 +48,7 @@ HEARTBEAT_S, SWEEP_S = 15.0, 1.0
 #: itself is (setting `write_stall_s`), so that it can be told why.
 STALL_S, MOST_UNSENT = 25.0, 1024 * 1024
 #: Readers woken in one turn of the loop.
-_WOKEN_AT_ONCE: Final = 64
+_WOKEN_AT_ONCE: Final = 16
 
 
 class Delta:
