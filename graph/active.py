@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -15,8 +16,9 @@ from graph.events import PREVIEW_SECONDS, Event, NodeStateName, NoteEvent, Previ
 from graph.expand import Pending
 from graph.plan import Plan
 from graph.schedule import RunTasks
+from graph.shortage import shortage_in
 from graph.types import WireType
-from graph.workers import InputChanged, Value, WorkerLost, said_of
+from graph.workers import Value, Worker, said_of
 
 
 class NodeResult(NamedTuple):
@@ -31,7 +33,7 @@ class NodeResult(NamedTuple):
     key: str
     error: str = ""
     note: str = ""
-    #: Why it failed, for machines: "worker_lost", "out_of_memory", "refused", "input_changed" or "node_failed".
+    #: Why it failed, for machines: "worker_lost", "timed_out", "out_of_memory", "refused", "input_changed" or "node_failed".
     code: str = ""
     #: The traceback of a failure. It names files of this machine: for logs, not for others' eyes.
     trace: str = ""
@@ -57,18 +59,22 @@ class RunResult(NamedTuple):
     seeds: dict[str, int]
     seconds: float
     messages: list[str]
+    #: Seconds of work on devices, which its client is charged with.
+    device_seconds: float = 0.0
 
 
 class Flight:
     """One execution under way, and every (run, task) that waits for it."""
 
-    __slots__ = ("cancelled", "key", "subscribers")
+    __slots__ = ("cancelled", "key", "slot", "subscribers")
 
     def __init__(self, key: bytes, run: ActiveRun, task: int) -> None:
         self.key = key
         self.subscribers: list[tuple[ActiveRun, int]] = [(run, task)]
         #: Nobody wants it any more. One that leaves does not take the others along.
         self.cancelled = False
+        #: Where the ledger of tries names who shares it, while it is called in a worker process.
+        self.slot: int | None = None
 
 
 class ActiveRun:
@@ -81,14 +87,19 @@ class ActiveRun:
         values: dict[int, dict[int, Value]],
         output_folder: Path,
         resolved: Callable[[ActiveRun, int], Mapping[str, Any]],
-        job: str = "",
+        id: str = "",
+        tries: int = 0,
     ) -> None:
+        """`id` is that of the server's job, "" on the command line: for the ledger of tries and for the names of outputs; `tries`: how often in a row a process died under it before."""
+        self.id, self.tries = id, tries
+        #: How these died, as far as it was seen here.
+        self.deaths: list[str] = []
+        #: Tasks that met a faulty device once.
+        self.faulted: set[int] = set()
         self.plan, self.queue, self.values = plan, queue, values
         self.tasks = plan.tasks
         self.output_folder = output_folder
         self.resolved = resolved
-        #: The id of the server's job that this run carries out; "" on the command line.
-        self.job = job
         self.started = time.monotonic()
         self.state: RunStateName = "running"
         self.cancelled = False
@@ -100,13 +111,14 @@ class ActiveRun:
         self.executing = 0
         self.writing = 0
         self.seconds = 0.0
+        self.device_seconds = 0.0
         self.changed = threading.Condition()
         #: Called once per batch of events, from a thread of its own that holds no lock; an error of it is dropped.
         self.listener: Callable[[], object] | None = None
         self.pass_on: Callable[[Callable[[], object]], object] | None = None
         self._told = False
-        #: Where something of this run was called: these give memory back when it ends.
-        self.places: set[str] = set()
+        #: Who called something of this run: these give memory back when it ends.
+        self.workers: set[Worker] = set()
         #: Content keys of tasks that have no structural key, once their inputs exist.
         self.content_keys: dict[int, bytes] = {}
         self.printed = {task for task, _ in plan.roots.printed}
@@ -243,14 +255,31 @@ def _exists(value: Any, run: ActiveRun) -> bool:
 class FlightReport:
     """What a worker tells while it runs a job; heard by every run that waits for it."""
 
-    def __init__(self, flight: Flight) -> None:
+    def __init__(self, flight: Flight, limit_s: float = math.inf) -> None:
+        """`limit_s`: how long the call may take, once it has begun."""
         self._flight = flight
+        self.limit_s = limit_s
+        self._until = math.inf
+        #: It took longer, and was told to stop.
+        self.timed_out = False
+        self._moved_at = time.monotonic()
         self._first: tuple[int, float] | None = None
         self._preview_at = float("-inf")
 
+    def begin(self) -> None:
+        """The call begins: its time counts from here, not from the start of a worker."""
+        self._moved_at = time.monotonic()
+        self._until = self._moved_at + self.limit_s
+
     def cancelled(self) -> bool:
-        """Whether nobody wants the work any more."""
-        return self._flight.cancelled
+        """Whether nobody wants the work any more, or it takes too long."""
+        if not self.timed_out and time.monotonic() >= self._until:
+            self.timed_out = True
+        return self._flight.cancelled or self.timed_out
+
+    def idle_seconds(self) -> float:
+        """Seconds since the call began or told a step."""
+        return time.monotonic() - self._moved_at
 
     def watched(self) -> bool:
         """Whether one of the runs that wait for the work shows previews."""
@@ -258,7 +287,7 @@ class FlightReport:
 
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         """Tell the step; the estimate is the mean step time after the first step (which warms up)."""
-        now = time.monotonic()
+        now = self._moved_at = time.monotonic()
         eta = None
         if self._first is None:
             self._first = (step, now)
@@ -286,15 +315,15 @@ class FlightReport:
             run.tell(NoteEvent(run.tasks.id_of(task), message, run.now))
 
 
-def code_of(error: BaseException, kind: str, message: str) -> str:
-    """Why a task failed, as a word for machines (see `NodeResult.code`)."""
-    if isinstance(error, WorkerLost):
-        return "worker_lost"
-    if isinstance(error, InputChanged):
-        return "input_changed"
-    if kind in ("MemoryError", "OutOfMemoryError", "PoolFull") or "out of memory" in message.lower():
-        return "out_of_memory"
-    return "refused" if kind == "Refused" else "node_failed"
+def sentence_of(run: ActiveRun, task: int, place: str, kind: str, message: str) -> str:
+    """What went wrong where, for people: node, place, and of a lack of memory by how much and what to do."""
+    node = f"{run.tasks.id_of(task)} ({run.tasks.spec_of(task).id})"
+    shortage = shortage_in(kind, message)
+    if shortage is None:
+        return f"{node} failed: {kind}: {message}\n  inputs: {summary_of(run, task)}"
+    lack = f": {shortage.text}" if shortage.text else ""
+    advice = "Make the picture smaller, compute in a smaller dtype, or use a device with more memory"
+    return f"{node} ran out of memory on {place}{lack}. {advice}.\n  {kind}: {message}\n  inputs: {summary_of(run, task)}"
 
 
 def summary_of(run: ActiveRun, task: int) -> str:

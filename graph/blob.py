@@ -105,10 +105,22 @@ def hash_of(buffers: Iterable[Buffer]) -> bytes:
     return hasher.digest()
 
 
-def read_image(view: memoryview) -> Content:
-    """The value in a file's bytes; tensors and their memory are views of `view`. Raises Damaged."""
+def head_size(start: Buffer, size: int) -> int:
+    """How many bytes of a file of `size` say what it holds, by its first 8: all but the tensors."""
+    if len(start) < 8 or start[0] == _FOUR_ITEMS:
+        return size
+    return min(8 + int.from_bytes(start[:8], "little"), size, MAX_HEADER)
+
+
+def read_image(view: memoryview, head: Buffer | None = None) -> Content:
+    """The value in a file's bytes; tensors and their memory are views of `view`. Raises Damaged.
+
+    With `head`, the first `head_size` bytes as they were read from the file, nothing of `view` is looked at: a mapped file
+    that others cut short ends the process that looks.
+    """
+    told = memoryview(view if head is None else head)
     try:
-        return _read_envelope(view) if view[0] == _FOUR_ITEMS else _read_tensors(view)
+        return _read_envelope(told) if told[0] == _FOUR_ITEMS else _read_tensors(view, told)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, msgpack.UnpackException) as error:
         raise Damaged(f"not a value file: {error}") from error
 
@@ -188,11 +200,11 @@ def _read_envelope(view: memoryview) -> Content:
     return Content(Packed(kind, fields, {}), notes or {}, len(view))
 
 
-def _read_tensors(view: memoryview) -> Content:
-    start = 8 + int.from_bytes(view[:8], "little")
-    if not 8 < start <= min(len(view), MAX_HEADER) or start % ALIGNMENT:
+def _read_tensors(view: memoryview, head: memoryview) -> Content:
+    start = 8 + int.from_bytes(head[:8], "little")
+    if not 8 < start <= min(len(head), MAX_HEADER) or start % ALIGNMENT:
         raise ValueError("the header does not fit the file")
-    entries = json.loads(bytes(view[8:start]))
+    entries = json.loads(bytes(head[8:start]))
     metadata = entries.pop("__metadata__")
     if metadata["latentgraph"] != FORMAT:
         raise ValueError(f"the header is not {FORMAT}")

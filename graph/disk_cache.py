@@ -19,8 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from graph.blob import Damaged, digest_of, image_of, ordered, pack, read_image, suffix_of
-from graph.folder import LOW_WATER, map_file, unavailable, write_all
+from graph.blob import Content, Damaged, digest_of, image_of, ordered, pack, read_image, suffix_of
+from graph.folder import LOW_WATER, PlainFile, unavailable, write_all
 from graph.owner import Owner, is_gone
 from graph.store import SUFFIXES
 from graph.types import Packed, Plain
@@ -94,16 +94,13 @@ class DiskCacheFolder:
         for suffix in SUFFIXES:
             path = self._path(key, suffix)
             try:
-                view, status = map_file(path)
+                with PlainFile.open(path) as file:
+                    status = file.status
+                    mark = (status.st_ino, status.st_size, status.st_mtime_ns)
+                    entry = _read(key, file, check=not trusting and self._checked.get(key) != mark)
             except FileNotFoundError:
                 continue
-            except OSError as error:
-                self.damaged.append(BadEntry(path, str(error)))
-                continue
-            mark = (status.st_ino, status.st_size, status.st_mtime_ns)
-            try:
-                entry = _read(key, view, check=not trusting and self._checked.get(key) != mark)
-            except Damaged as error:
+            except (OSError, Damaged) as error:
                 self.damaged.append(BadEntry(path, str(error)))
                 continue
             if trusting:
@@ -158,9 +155,9 @@ class DiskCacheFolder:
                 continue
             try:
                 key = bytes.fromhex(path.stem)
-                view, _ = map_file(path)
-                entries[key] = _read(key, view, check=True).recorded
-                total += len(view)
+                with PlainFile.open(path) as file:
+                    entries[key] = _read(key, file, check=True).recorded
+                    total += file.size
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, Damaged) as error:
@@ -237,9 +234,9 @@ def _sealed(key: bytes, digest: bytes, recorded: dict[str, Plain]) -> dict[str, 
     return {**entry, "seal": sha256(pack(ordered(entry))).hexdigest()}
 
 
-def _read(key: bytes, view: memoryview, *, check: bool) -> Entry:
-    """The entry in a file's bytes. Raises Damaged unless it is whole, of this version and of this key."""
-    content = read_image(view)
+def _read(key: bytes, file: PlainFile, *, check: bool) -> Entry:
+    """The entry in a file. Raises Damaged unless it is whole, of this version and of this key, and OSError."""
+    content = read_image(file.view(), file.head())
     entry = content.notes.get("entry")
     if type(entry) is not dict or entry.get("entry") != ENTRY:
         raise Damaged("it is no disk_cache entry of this version")
@@ -249,6 +246,13 @@ def _read(key: bytes, view: memoryview, *, check: bool) -> Entry:
         raise Damaged("its entry fields are damaged") from error
     if type(recorded) is not dict or entry != _sealed(key, digest, recorded):
         raise Damaged("it is another key's entry, or its entry fields were changed")
-    if check and digest_of(content.packed) != digest:
+    if check and _digest_in(file, content) != digest:
         raise Damaged("its bytes do not have the digest it records")
     return Entry(content.packed, digest, recorded)
+
+
+def _digest_in(file: PlainFile, content: Content) -> bytes:
+    """`digest_of` the value in a file: its header as it is without notes, then the file's tensors, which lie as there."""
+    if not content.packed.tensors:
+        return digest_of(content.packed)
+    return file.digest(content.header_size, bytes(image_of(content.packed)[0]))

@@ -31,10 +31,12 @@ from graph.history import Estimate, History
 from graph.leases import Leases
 from graph.memo import Memo
 from graph.needs import loading_signature, needs_of, queue_of
+from graph.places import NEVER, Bounds, PlaceStatus
 from graph.plan import Plan, describe, resolve, roots_of, signature_of
-from graph.processes import Courier, ProcessWorker, Spool
-from graph.schedule import Schedule
+from graph.processes import CANCEL_GRACE_SECONDS, HEARTBEAT_SECONDS, Courier, ProcessWorker, Spool
+from graph.schedule import HOST, Schedule
 from graph.spec import NodeSpec
+from graph.trials import Ledger
 from graph.types import encode
 from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
@@ -147,6 +149,10 @@ class Handle:
         """End the run: nothing new starts, what runs stops at its next step."""
         self._engine.executor.cancel(self._run)
 
+    def prioritise(self, priority: int) -> None:
+        """Give the run another priority: what of it has not begun is taken in its new order."""
+        self._engine.executor.prioritise(self._run, priority)
+
     def watch_previews(self, wanted: bool = True) -> None:
         """Whether previews are made."""
         self._run.wants_previews = wanted
@@ -217,12 +223,20 @@ class Engine:
     `setup` is the same for worker processes, as "module:function" (see `graph.worker`). `workers`: "thread" runs
     devices in this process, "process" gives each a child, "auto" uses processes for two devices or more (if there is a
     `setup`). `device_class` is what decides the bits of results; it must be given unless all devices are CPUs.
+
+    For a server: `host_workers` gives so many host lanes a worker process each; `ledger` is where tries are noted
+    (`graph.trials`); a task whose worker died is tried until `most_tries` processes in a row died under its run. A node
+    may run for `time_limits[type id]` or `default_time_limit` seconds, then it is told to stop, as if nobody wanted it;
+    a call that goes on `cancel_grace_s` after that, and a process that is silent for `heartbeat_s`, are ended.
     """
 
     def __init__(
         self, library: Library, home: Path, *, devices: Sequence[str] = ("cpu",), workers: WorkerKind = "auto",
         runtime: Callable[[str, int], Runtime] = PlainRuntime, setup: str | None = None, limits: Limits = DEFAULT_LIMITS,
-        device_class: str | None = None, host_lanes: int = 2, clock: Callable[[], float] = time.perf_counter,
+        device_class: str | None = None, host_lanes: int = 2, host_workers: int = 0, ledger: Path | None = None,
+        most_tries: int = 1, time_limits: Mapping[str, float] | None = None, default_time_limit: float = NEVER,
+        cancel_grace_s: float = CANCEL_GRACE_SECONDS, heartbeat_s: float = HEARTBEAT_SECONDS,
+        clock: Callable[[], float] = time.perf_counter, lane_clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         _make_home(home)
         self.library, self.home, self.devices = library, home, tuple(devices)
@@ -232,30 +246,44 @@ class Engine:
         self.expander = Expander(library, home, self.environment)
         budget = limits.device or host_memory_bytes() * 4 // 5 // len(devices)
         schedule = Schedule(dict.fromkeys(devices, budget))
+        self.ledger = Ledger(ledger) if ledger is not None else None
         self._spool: Spool | None = None
-        self.workers: dict[str, Worker] = {}
-        if setup is not None and (workers == "process" or (workers == "auto" and len(devices) > 1)):
-            self._spool = Spool.under(home / "spool")
-            courier = Courier(self._spool, self.memories.memo.store)
-            for device in devices:
-                self.workers[device] = ProcessWorker(device, threads, budget, setup, home, courier)
-                schedule.devices[device].start_seconds = PROCESS_START_SECONDS
-        elif workers == "process":
+        are_processes = setup is not None and (workers == "process" or (workers == "auto" and len(devices) > 1))
+        if setup is None and (workers == "process" or host_workers):
             raise ValueError("worker processes need `setup`, the name of what sets them up; give it, or workers='thread'")
-        else:
-            for device in devices:
+
+        def process(name: str, place: str, threads: int, budget: int) -> ProcessWorker:
+            assert setup is not None
+            self._spool = self._spool or Spool.under(home / "spool")
+            courier = Courier(self._spool, self.memories.memo.store)
+            return ProcessWorker(name, threads, budget, setup, home, courier, place, heartbeat_s, cancel_grace_s)
+
+        self.workers: dict[str, Worker] = {}
+        for device in devices:
+            if are_processes:
+                self.workers[device] = process(device, device, threads, budget)
+                schedule.devices[device].start_seconds = PROCESS_START_SECONDS
+            else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
-        self.host_lanes = host_lanes
-        host = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
+        here = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
+        host_bytes = host_memory_bytes() * 4 // 5
+        self.hosts: list[Worker] = [process(f"{HOST}:{at}", HOST, 1, host_bytes) for at in range(host_workers)]
+        self.hosts = self.hosts or [here] * host_lanes
         self.executor = Executor(
             schedule,
             self.workers,
-            host,
+            self.hosts,
             self.memories,
             self.environment,
             home,
-            host_lanes=host_lanes,
+            bounds=Bounds(most_tries, dict(time_limits or {}), default_time_limit),
+            ledger=self.ledger,
+            clock=lane_clock,
         )
+        for lane in self.executor.lanes:
+            if isinstance(lane.worker, ProcessWorker):
+                lane.worker.on_idle_death = partial(self.executor.died, lane)
+                lane.worker.slot = self.ledger.slot(lane.slot) if self.ledger is not None else None
         self._lookup = Remembered(self.memories.memo)
         self._loaded: OrderedDict[bytes, _Loaded] = OrderedDict()
         self._lock = threading.Lock()
@@ -284,11 +312,21 @@ class Engine:
 
     # ---- planning ----
 
-    def plan(self, compiled: Compiled, *, targets: Sequence[str] | None = None, seeds: Mapping[str, int] | None = None) -> Plan:
+    def plan(
+        self, compiled: Compiled, *, targets: Sequence[str] | None = None, seeds: Mapping[str, int] | None = None,
+        run_id: str = "", tries: int = 0,
+    ) -> Plan:  # fmt: skip
         """What a run would do. Without `seeds` random seeds stay undrawn and their nodes are said to run.
 
-        Evaluates light nodes and reads file headers; runs nothing. Raises WorkflowError with all problems.
+        Evaluates light nodes and reads file headers; runs nothing. Raises WorkflowError with all problems. With `run_id`
+        the ledger says meanwhile under which run this process dies, if it does.
         """
+        if self.ledger is not None and run_id:
+            with self.ledger.planning(run_id, tries):
+                return self._plan(compiled, targets, seeds)
+        return self._plan(compiled, targets, seeds)
+
+    def _plan(self, compiled: Compiled, targets: Sequence[str] | None, seeds: Mapping[str, int] | None) -> Plan:
         given = self._seeds(compiled, seeds or {})
         tasks = self.expander.expand(compiled, given) if self._must_expand(compiled) else self._kept(compiled)
         roots = tasks.roots.get(None) if targets is None else None
@@ -305,7 +343,7 @@ class Engine:
         estimate = partial(self._estimate, plan.tasks)
         describe(plan, estimate)
         queue = queue_of(plan, needs_of(plan.tasks, plan.run, estimate), priority=0, client="", now=0.0)
-        found = forecast(queue, self.executor.schedule.devices, estimate, self._loading_seconds, host_lanes=self.host_lanes)
+        found = forecast(queue, self.executor.schedule.devices, estimate, self._loading_seconds, host_lanes=len(self.hosts))
         if found is not None:
             plan.seconds, plan.busy_seconds, plan.peak_bytes = found
         return plan
@@ -359,12 +397,13 @@ class Engine:
     # ---- running ----
 
     def start(
-        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "",
-        listener: Callable[[], object] | None = None, job: str = "",
+        self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
+        run_id: str = "", tries: int = 0,
     ) -> Handle:  # fmt: skip
         """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
 
-        `job` is the id of the server's job: outputs are named by it, so that a job that is tried again publishes once.
+        `run_id` is the id of the server's job: it names the run in the ledger and in `places`, and its outputs are named by it,
+        so that a job that is tried again publishes once; `tries`: how often in a row a process died under it before.
         """
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
         if undrawn:
@@ -373,7 +412,7 @@ class Engine:
         needs = needs_of(plan.tasks, plan.run, lambda task: self._estimate(plan.tasks, task))
         self._refuse_too_big(plan, needs)
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
-        run = ActiveRun(plan, queue, values, output_folder, self._resolved, job)
+        run = ActiveRun(plan, queue, values, output_folder, self._resolved, run_id, tries)
         run.listener = listener
         self.executor.start(run)
         return Handle(self, run)
@@ -391,6 +430,27 @@ class Engine:
         result = self.start(self.plan(compiled, targets=targets, seeds=drawn), output_folder=output_folder).wait()
         assert result is not None
         return result
+
+    def places(self) -> list[PlaceStatus]:
+        """What every device and every host lane does now. Cheap, and for any thread."""
+        return self.executor.places()
+
+    def enable(self, place: str) -> None:
+        """Let a place that was disabled take tasks again. Raises ValueError if there is no such place."""
+        self.executor.enable(place)
+
+    def release(self, device: str | None = None) -> dict[str, int]:
+        """Give back what devices hold that have nothing to do (all, or this one), and values in RAM that nobody uses.
+
+        Bytes of weights by device, and of values under "ram". A device that is at a node is left out.
+        """
+        freed: dict[str, int] = {}
+        for name, worker in self.workers.items():
+            held = sum(worker.resident().values())
+            if device in (None, name) and isinstance(worker, ProcessWorker) and worker.release():
+                self.executor.released(name)
+                freed[name] = held
+        return freed | {"ram": self.memories.memo.values.drop_until(0)}
 
     def _materialise(self, plan: Plan) -> dict[int, dict[int, Value]]:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
@@ -437,7 +497,8 @@ class Engine:
         tasks, plan = run.tasks, run.plan
         seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
         outputs = outputs_of(run, self.library.wire_types)
-        return RunResult(run.state, self.nodes_of(run), outputs, dict(plan.absent), seeds, run.seconds, list(run.messages))
+        nodes = self.nodes_of(run)
+        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages), run.device_seconds)
 
     def nodes_of(self, run: ActiveRun) -> list[NodeResult]:
         """How a run that has ended did: one line per node that was wanted, or per element."""
@@ -488,7 +549,7 @@ class Engine:
                 "links": _links(tasks, at),
                 "note": run.notes.get(at, "") or (run.results[at].note if at in run.results else ""),
             }
-        return ({"job": run.job} if run.job else {}) | {
+        return ({"job": run.id} if run.id else {}) | {
             "format": "latentgraph/run-1",
             "workflow": document_to_json(tasks.compiled.document),
             "seeds": {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in run.plan.seeds.items()},
@@ -503,18 +564,22 @@ class Engine:
     def close(self) -> None:
         """Cancel what runs, end the workers, write what waits."""
         self.executor.close()
-        for worker in self.workers.values():
+        for worker in [*self.workers.values(), *self.hosts]:
             worker.close()
         self.memories.close()
         if self._spool is not None:
             self._spool.close()
+        if self.ledger is not None:
+            self.ledger.clear()
 
     def abandon(self) -> None:
         """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
 
         Leases of a process that is gone are taken over by others.
         """
-        for worker in self.workers.values():
+        if self.ledger is not None:
+            self.ledger.clear()  # no run is to blame
+        for worker in [*self.workers.values(), *self.hosts]:
             worker.kill()
         if self._spool is not None:
             self._spool.close()

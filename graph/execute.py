@@ -17,26 +17,24 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
-from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, code_of, inputs_of, keys_of, summary_of
+from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, inputs_of, keys_of, sentence_of, summary_of
 from graph.disk_cache import DiskCacheFolder
 from graph.errors import Cancelled
-from graph.events import (
-    CachedEvent,
-    NodeEvent,
-    NodeStateName,
-    RunEvent,
-)
+from graph.events import CachedEvent, NodeEvent, NodeStateName, RunEvent, TriedEvent
+from graph.faults import code_of, is_device_fault
 from graph.folder import StoreUnavailable
 from graph.history import History
 from graph.leases import Lease, Leases
 from graph.memo import Action, Finished, Memo
 from graph.needs import loading_signature, weights_of
+from graph.places import NEVER, Bounds, Lane, PlaceStatus, pause_seconds
 from graph.plan import signature_of
 from graph.provenance import recorded_of
-from graph.schedule import HOST, RunTasks, Schedule
+from graph.schedule import HOST, Schedule
 from graph.spec import NodeSpec
+from graph.trials import FIRST_WORKER, Ledger
 from graph.why import last_key, parts_of
-from graph.workers import InputChanged, Request, Value, Worker, failure_of, said_of
+from graph.workers import InputChanged, Request, StartFailed, Value, Worker, WorkerLost, failure_of, said_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
 KEEP_SECONDS: Final = 0.005
@@ -76,6 +74,8 @@ class _Job:
     spec: NodeSpec
     flight: Flight
     keys: tuple[bytes, ...]
+    #: Heard while it runs.
+    report: FlightReport
     #: Held until what the job gave is written down, so that other processes find it or wait.
     lease: Lease | None = None
 
@@ -84,18 +84,21 @@ class Executor:
     """The lanes of one engine."""
 
     def __init__(
-        self, schedule: Schedule, workers: Mapping[str, Worker], host: Worker, memory: Memory,
-        environment: str, home: Path, *, host_lanes: int = 2, clock: Callable[[], float] = time.monotonic,
+        self, schedule: Schedule, workers: Mapping[str, Worker], hosts: Sequence[Worker], memory: Memory,
+        environment: str, home: Path, *, bounds: Bounds | None = None, ledger: Ledger | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        self.schedule, self.workers, self.host, self.memory = schedule, workers, host, memory
+        """`hosts`: the worker of each host lane, which may be the same one."""
+        self.schedule, self.memory = schedule, memory
         self.environment, self.home = environment, home
+        self.bounds, self._ledger = bounds or Bounds(), ledger
         self._clock = clock
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._flights: dict[bytes, Flight] = {}
         self._unshared: set[Flight] = set()
         self._owners: dict[int, ActiveRun] = {}
-        self._trims: set[str] = set()
+        self._trims: set[Worker] = set()
         self._idle = 0
         #: Host lanes at a node that is quick, by thread, and since when. One lane is enough for quick nodes: two would take
         #: turns at the lock and the interpreter (60 us a node against 27 on two free cores, and an event loop late by 26 ms).
@@ -105,9 +108,14 @@ class Executor:
         self._usual: dict[str, float] = {}
         self._flushed = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
-        places = [*workers, *[HOST] * host_lanes]
+        places = [(name, name, worker) for name, worker in workers.items()]
+        places += [(f"{HOST}:{at}", HOST, worker) for at, worker in enumerate(hosts)]
+        self.lanes = [
+            Lane(name, place, worker, slot, schedule.devices[place].start_seconds if place != HOST else 0.0)
+            for slot, (name, place, worker) in enumerate(places, FIRST_WORKER)
+        ]
         self._threads = [
-            threading.Thread(target=self._lane, args=(place,), name=f"latentgraph-{place}", daemon=True) for place in places
+            threading.Thread(target=self._lane, args=(lane,), name=f"latentgraph-{lane.name}", daemon=True) for lane in self.lanes
         ]
         self._heard: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._threads.append(threading.Thread(target=self._call_listeners, name="latentgraph-listeners", daemon=True))
@@ -160,6 +168,12 @@ class Executor:
                     self._record(run, task, "cancelled")
             self._settle(run)
 
+    def prioritise(self, run: ActiveRun, priority: int) -> None:
+        """Give a run another priority; what it has begun goes on."""
+        with self._ready:
+            run.queue.priority = priority
+            self._ready.notify_all()
+
     def _unsubscribe(self, run: ActiveRun) -> set[int]:
         """Leave the flights that others still want; the tasks of those that only this run wants, which are told to stop."""
         alone: set[int] = set()
@@ -171,6 +185,7 @@ class Executor:
             elif mine:
                 flight.subscribers = [(owner, task) for owner, task in flight.subscribers if owner is not run]
                 run.executing -= len(mine)
+                self._note_tries(flight)
         return alone
 
     def close(self) -> None:
@@ -190,34 +205,34 @@ class Executor:
 
     # ---- lanes ----
 
-    def _lane(self, place: str) -> None:
-        worker = self.host if place == HOST else self.workers[place]
-        while self._step(place, worker):
+    def _lane(self, lane: Lane) -> None:
+        while self._step(lane):
             pass
 
-    def _step(self, place: str, worker: Worker) -> bool:
+    def _step(self, lane: Lane) -> bool:
         """Wait for one thing to do and do it; False to end. A call of its own, so that an idle lane keeps no run alive."""
         with self._ready:
-            job = self._next(place)
+            job = self._next(lane)
         if job is None:
             return False
         if isinstance(job, str):
-            worker.trim()
+            lane.worker.trim()
         else:
-            self._carry_out(job, place, worker)
+            self._carry_out(job, lane)
         return True
 
-    def _next(self, place: str) -> _Job | str | None:
+    def _next(self, lane: Lane) -> _Job | str | None:
         """The next job of a lane, "trim", or None to end. Waits; the lock is held."""
-        me = threading.get_ident()
+        me, place = threading.get_ident(), lane.place
         while not self._closing:
-            if place in self._trims:
-                self._trims.discard(place)
+            if lane.worker in self._trims:
+                self._trims.discard(lane.worker)
                 return "trim"
             now = self._clock()
             self._quick.pop(me, None)
             is_left_to_another = place == HOST and any(now - since < AWAY_SECONDS for since in self._quick.values())
-            assignment = None if is_left_to_another else self.schedule.take(place, now)
+            is_away = is_left_to_another or lane.available_at > now
+            assignment = None if is_away else self.schedule.take(place, now)
             if assignment is not None:
                 run = self._owners[id(assignment.run)]
                 try:
@@ -235,9 +250,11 @@ class Executor:
                     ):
                         self._ready.notify()
                     return job
-                self._free(assignment.run, place, 0.0)
+                self._free(run, place, 0.0)
                 continue
             until = self.schedule.next_time(place, now)
+            if now < lane.available_at < NEVER:
+                until = lane.available_at
             left = None if until is None else max(until - now, 0.0)
             if is_left_to_another:
                 left = AWAY_SECONDS if left is None else min(left, AWAY_SECONDS)
@@ -254,7 +271,7 @@ class Executor:
         if not spec.cache or spec.persist:
             flight = Flight(b"", run, task)
             self._unshared.add(flight)
-            return _Job(run, task, spec, flight, ())
+            return self._job(run, task, spec, flight, ())
         found = keys_of(run, task)
         content = found[-1]
         if tasks.structural[task] is None:
@@ -262,13 +279,24 @@ class Executor:
         under_way = self._flights.get(content)
         if under_way is not None and not under_way.cancelled:
             under_way.subscribers.append((run, task))
+            self._note_tries(under_way)
             return None
         self._flights[content] = flight = Flight(content, run, task)
-        return _Job(run, task, spec, flight, found)
+        return self._job(run, task, spec, flight, found)
+
+    def _job(self, run: ActiveRun, task: int, spec: NodeSpec, flight: Flight, keys: tuple[bytes, ...]) -> _Job:
+        return _Job(run, task, spec, flight, keys, FlightReport(flight, self.bounds.limit_of(spec.id)))
+
+    def _note_tries(self, flight: Flight) -> None:
+        """Write down whom the death of the process that is at this work would be charged to."""
+        if self._ledger is not None and flight.slot is not None:
+            runs = {run.id: run.tries for run, _ in flight.subscribers}
+            run, task = flight.subscribers[0]
+            self._ledger.open(flight.slot, list(runs.items()), run.tasks.id_of(task))
 
     def _broken(self, run: ActiveRun, task: int, place: str, error: Exception) -> None:
         run.executing -= 1
-        self._free(run.queue, place, 0.0)
+        self._free(run, place, 0.0)
         kind, message, trace = failure_of(error)
         said = f"{run.tasks.id_of(task)} could not be started: {kind}: {message}"
         self._record(run, task, "failed", 0.0, place, Failure(said, "node_failed", trace))
@@ -277,44 +305,65 @@ class Executor:
         self._settle(run)
 
     def _land(self, flight: Flight) -> None:
+        self._close_slot(flight)
         if flight.key:
             if self._flights.get(flight.key) is flight:  # a cancelled one may have been replaced meanwhile
                 del self._flights[flight.key]
         else:
             self._unshared.discard(flight)
 
-    def _free(self, queue: RunTasks, place: str, seconds: float) -> None:
-        self.schedule.finished(queue, place, seconds, self._clock())
+    def _free(self, run: ActiveRun, place: str, seconds: float) -> None:
+        self.schedule.finished(run.queue, place, seconds, self._clock())
+        if place != HOST:
+            run.device_seconds += seconds
 
     # ---- one job ----
 
-    def _carry_out(self, job: _Job, place: str, worker: Worker) -> None:
+    def _carry_out(self, job: _Job, lane: Lane) -> None:
         started = time.perf_counter()
         try:
-            if job.keys:
-                if self._hit(job, place):
-                    return
-                if self._worth_a_lease(job.spec):
-                    try:
-                        job.lease = self.memory.leases.acquire(job.flight.key)
-                    except StoreUnavailable as error:
-                        job.run.say(f"work is not shared with other processes in this run: {error}")
-                    else:
-                        if job.lease is None:
-                            self._put_back(job, place)
-                            return
-                        if self._hit(job, place, again=True):
-                            return
-            self._run(job, place, worker)
-        except Cancelled:
-            self._end(job, place, "cancelled", time.perf_counter() - started)
-        except InputChanged as error:
-            self._forget_changed(job, error)
-            self._fail(job, place, error, time.perf_counter() - started)
+            if not (job.keys and self._is_elsewhere(job, lane.place)):
+                self._run(job, lane)
+        except StartFailed as error:
+            self._not_started(job, lane, error)
         except BaseException as error:  # whatever a node raises is the node's result; the lane lives on
-            self._fail(job, place, error, time.perf_counter() - started)
+            self._end_badly(job, lane, error, time.perf_counter() - started)
         finally:
             self._give_up(job)
+
+    def _is_elsewhere(self, job: _Job, place: str) -> bool:
+        """Whether a job is dealt with: it is remembered, or another process is at it."""
+        if self._hit(job, place):
+            return True
+        if not self._worth_a_lease(job.spec):
+            return False
+        try:
+            job.lease = self.memory.leases.acquire(job.flight.key)
+        except StoreUnavailable as error:
+            job.run.say(f"work is not shared with other processes in this run: {error}")
+            return False
+        if job.lease is None:
+            self._put_back(job, place)
+            return True
+        return self._hit(job, place, again=True)
+
+    def _end_badly(self, job: _Job, lane: Lane, error: BaseException, seconds: float) -> None:
+        """A call gave nothing: what follows from it."""
+        if isinstance(error, WorkerLost):
+            self.died(lane, error)
+        if isinstance(error, (Cancelled, WorkerLost)):
+            if job.report.timed_out and not job.flight.cancelled:
+                self._time_out(job, lane.place, seconds)
+            elif isinstance(error, WorkerLost):
+                self._lose(job, lane, error, seconds)
+            else:
+                self._end(job, lane.place, "cancelled", seconds)
+        elif is_device_fault(*failure_of(error)[:2]) and lane.worker.replace():
+            self._try_in_new_process(job, lane, error, seconds)
+        else:
+            if isinstance(error, InputChanged):
+                self._forget_changed(job, error)
+            self._fail(job, lane.place, error, seconds)
 
     def _give_up(self, job: _Job) -> None:
         """Let go of a job's lease, if it still has one."""
@@ -364,7 +413,7 @@ class Executor:
         with self._ready:
             if self._leave(job):
                 self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
-            self._free(job.run.queue, place, 0.0)
+            self._free(job.run, place, 0.0)
             self._settle(job.run)
             self._ready.notify()
 
@@ -387,22 +436,28 @@ class Executor:
                 self._settle(run)
         return (job.run, job.task) in subscribers
 
-    def _run(self, job: _Job, place: str, worker: Worker) -> None:
-        run, task, spec = job.run, job.task, job.spec
+    def _run(self, job: _Job, lane: Lane) -> None:
+        run, task, spec, place = job.run, job.task, job.spec, lane.place
         id, element = run.tasks.id_of(task), run.tasks.element[task]
         inputs = inputs_of(run, task)
-        report = FlightReport(job.flight)
+        report = job.report
         if report.cancelled():
             raise Cancelled
         for owner, its_task in list(job.flight.subscribers):  # a run that was cancelled meanwhile has left
             owner.tell(NodeEvent(owner.tasks.id_of(its_task), owner.tasks.element[its_task], "running", owner.now, place))
-        run.places.add(place)
+        run.workers.add(lane.worker)
         request = Request(spec, inputs, id, element, self.home, run.output_folder, lambda: run.resolved(run, task))
+        lane.began(run.id, id, report)
         try:
-            result = worker.run(request, report)
+            lane.worker.start(report.cancelled)
+            lane.activity, lane.failed_starts = "busy", 0
+            self._open_slot(job, lane)
+            report.begin()
+            result = lane.worker.run(request, report)
         finally:  # also what a failed call loaded or lost; before the run goes on, since its next task may be placed by it
             if place != HOST:
-                self.schedule.devices[place].resident = dict(worker.resident())
+                self.schedule.devices[place].resident = dict(lane.worker.resident())
+            lane.ended()
         if place != HOST:
             self.schedule.devices[place].start_seconds = 0.0
         self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
@@ -446,30 +501,36 @@ class Executor:
             memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
-            self._commit(job, values, action)
-            self._finish(job, place, values, "done", seconds)
+            is_kept = self._commit(job, values, action)
+            self._finish(job, place, values, "done", seconds, is_kept=is_kept)
         else:
             memo.remember(job.keys, action)
             lease, job.lease = job.lease, None  # the writer's from here on
             waiting = self._finish(job, place, values, "done", seconds, quiet=True)
-            written = _Job(job.run, job.task, job.spec, job.flight, job.keys, lease)
+            written = _Job(job.run, job.task, job.spec, job.flight, job.keys, job.report, lease)
             self._writer.submit(self._write_large, written, values, action, waiting)
 
-    def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> None:
+    def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> bool:
+        """Write a result down; whether it was."""
         try:
             self.memory.memo.commit([_finished(job, values, action, self.environment)])
         except StoreUnavailable as error:
             job.run.say(f"nothing more is cached in this run: {error}")
+            return False
+        return True
 
     def _write_large(self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]) -> None:
+        is_kept = False
         try:
-            self._commit(job, values, action)
+            is_kept = self._commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk
             job.run.say(f"a result of {job.run.tasks.id_of(job.task)} was not kept: {said_of(error)}")
         self._give_up(job)
         with self._ready:
             for run, task in waiting:
                 run.writing -= 1
+                if is_kept:
+                    self._clear_tries(run, task)
                 result = run.results[task]
                 run.tell(NodeEvent(result.id, result.element, result.state, run.now, result.device, result.seconds))
                 self._settle(run)
@@ -498,17 +559,23 @@ class Executor:
     # ---- endings ----
 
     def _finish(
-        self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float, quiet: bool = False
-    ) -> list[tuple[ActiveRun, int]]:
-        """Give the values to all who waited for them; returns these. With `quiet` they are told when it is written."""
+        self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float,
+        quiet: bool = False, is_kept: bool = False,
+    ) -> list[tuple[ActiveRun, int]]:  # fmt: skip
+        """Give the values to all who waited for them; returns these. With `quiet` they are told when it is written.
+
+        `is_kept`: it was written down, so whatever comes, the run has come further.
+        """
         with self._ready:
-            self._free(job.run.queue, place, seconds)
+            self._free(job.run, place, seconds)
             self._land(job.flight)
             subscribers, job.flight.subscribers = job.flight.subscribers, []
             freed = 0
             for run, task in subscribers:
                 run.executing -= 1
                 mine = run is job.run and task == job.task
+                if is_kept:
+                    self._clear_tries(run, task)
                 run.values[task] = dict(enumerate(values))
                 run.writing += quiet
                 self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet, values=values)
@@ -534,29 +601,203 @@ class Executor:
 
     def _fail(self, job: _Job, place: str, error: BaseException, seconds: float) -> None:
         kind, message, trace = failure_of(error)
-        tasks = job.run.tasks
-        said = f"{tasks.id_of(job.task)} ({job.spec.id}) failed: {kind}: {message}\n  inputs: {summary_of(job.run, job.task)}"
+        said = sentence_of(job.run, job.task, place, kind, message)
         error.__traceback__ = None  # frames would keep tensors alive
         self._end(job, place, "failed", seconds, Failure(said, code_of(error, kind, message), trace))
 
     def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
-            self._free(job.run.queue, place, seconds)
-            run = job.run
+            self._free(job.run, place, seconds)
             self._ready.notify_all()
             if not self._leave(job):
                 return  # this run was cancelled and has left; those that went on waiting try it themselves
-            if run.cancelled:
-                state = "cancelled"
-            self._record(run, job.task, state, seconds, place, failure)
-            self._release(run, job.task)
-            for dropped in run.queue.drop_descendants(job.task):
-                self._record(
-                    run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(job.task)} {state}"
+            self._give_nothing(job.run, job.task, state, seconds, place, failure)
+            self._settle(job.run)
+
+    def _give_nothing(
+        self, run: ActiveRun, task: int, state: NodeStateName, seconds: float, place: str, failure: Failure | None
+    ) -> None:
+        """Record a task that is cancelled or has failed, and drop what needs it."""
+        if run.cancelled:
+            state = "cancelled"
+        self._record(run, task, state, seconds, place, failure)
+        self._release(run, task)
+        for dropped in run.queue.drop_descendants(task):
+            self._record(run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(task)} {state}")
+            self._release(run, dropped)
+
+    def _time_out(self, job: _Job, place: str, seconds: float) -> None:
+        """A node ran for too long. So it would under the others that wait for it: it fails for all."""
+        type_id, limit = job.spec.id, job.report.limit_s
+        with self._ready:
+            self._free(job.run, place, seconds)
+            self._ready.notify_all()
+            subscribers = self._take_subscribers(job)
+            for run, task in subscribers:
+                said = (
+                    f"{run.tasks.id_of(task)} ({type_id}) was stopped: it ran for longer than {limit:g} s, the time limit of "
+                    f"its type. If it needs longer, raise time_limits[{type_id!r}] in the settings."
                 )
-                self._release(run, dropped)
+                self._give_nothing(run, task, "failed", seconds, place, Failure(said, "timed_out", ""))
+            self._settle_all(subscribers)
+
+    def _take_subscribers(self, job: _Job) -> list[tuple[ActiveRun, int]]:
+        """End a job's flight; who waited for it."""
+        self._land(job.flight)
+        subscribers, job.flight.subscribers = job.flight.subscribers, []
+        for run, _ in subscribers:
+            run.executing -= 1
+        return subscribers
+
+    def _settle_all(self, subscribers: Iterable[tuple[ActiveRun, int]]) -> None:
+        for run in {id(run): run for run, _ in subscribers}.values():
             self._settle(run)
+
+    # ---- deaths of workers ----
+
+    def _open_slot(self, job: _Job, lane: Lane) -> None:
+        if self._ledger is not None:
+            with self._lock:
+                if job.flight.subscribers:
+                    job.flight.slot = lane.slot
+                    self._note_tries(job.flight)
+
+    def _close_slot(self, flight: Flight) -> None:
+        if self._ledger is not None and flight.slot is not None:
+            self._ledger.close_slot(flight.slot)
+            flight.slot = None
+
+    def _lose(self, job: _Job, lane: Lane, error: WorkerLost, seconds: float) -> None:
+        """The worker process died under a job: every run that shares it is charged one try, no other is."""
+        with self._ready:
+            self._free(job.run, lane.place, seconds)
+            self._ready.notify_all()
+            was_wanted = not job.flight.cancelled
+            subscribers = self._take_subscribers(job)
+            for run in {id(run): run for run, _ in subscribers if was_wanted}.values():
+                run.tries += 1
+                run.deaths.append(f"{error.how} on {lane.name}")
+            for run, task in subscribers:
+                if not was_wanted or run.cancelled:
+                    self._give_nothing(run, task, "cancelled", seconds, lane.place, None)
+                else:
+                    self._try_again(run, task, lane, error, seconds, job.spec.id)
+            self._settle_all(subscribers)
+
+    def _try_again(self, run: ActiveRun, task: int, lane: Lane, error: WorkerLost, seconds: float, type_id: str) -> None:
+        """Put a task whose worker died among the ready ones, unless that happened too often."""
+        id, element = run.tasks.id_of(task), run.tasks.element[task]
+        run.tell(TriedEvent(id, element, run.tries, run.deaths[-1], run.now))
+        if run.tries < self.bounds.most_tries:
+            if task in run.queue.open:
+                run.tell(NodeEvent(id, element, "waiting", run.now))
+                run.queue.push(task)
+            return
+        said = f"{id} ({type_id}) failed: WorkerLost: {error}\n  inputs: {summary_of(run, task)}"
+        if self.bounds.most_tries > 1:
+            said = (
+                f"{id} ({type_id}) failed: {run.tries} worker processes in a row died under this run ({'; '.join(run.deaths)}), so "
+                f"it is not tried again. Look for what ends the process: memory, or native code.\n  inputs: {summary_of(run, task)}"
+            )
+        self._give_nothing(run, task, "failed", seconds, lane.place, Failure(said, code_of(error, "", ""), ""))
+
+    def _clear_tries(self, run: ActiveRun, task: int) -> None:
+        """A result of the run was written down: what comes next has all its tries."""
+        if run.tries:
+            run.tries = 0
+            run.deaths.clear()
+            run.tell(TriedEvent(run.tasks.id_of(task), run.tasks.element[task], 0, "", run.now))
+
+    def _try_in_new_process(self, job: _Job, lane: Lane, error: BaseException, seconds: float) -> None:
+        """The device failed for good in that process, which is gone: the task is tried once more in another."""
+        run, task = job.run, job.task
+        with self._lock:
+            self._count_death(lane, WorkerLost(said_of(error)[:200]))
+        if task in run.faulted:
+            self._fail(job, lane.place, error, seconds)
+            return
+        run.faulted.add(task)
+        error.__traceback__ = None
+        said = f"{run.tasks.id_of(task)} is tried again: the device {lane.name} failed ({said_of(error)[:200]}) and has a new process"
+        run.say(said)
+        with self._ready:
+            self._free(run, lane.place, seconds)
+            if self._leave(job) and task in run.queue.open:
+                run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
+                run.queue.push(task)
+            self._settle(run)
+            self._ready.notify_all()
+
+    def _not_started(self, job: _Job, lane: Lane, error: StartFailed) -> None:
+        """The worker did not come up: the task, which is not to blame, goes back, and the place is left alone for a while."""
+        with self._ready:
+            self._count_death(lane, error)
+            lane.failed_starts += 1
+            lane.available_at = self._clock() + pause_seconds(lane.failed_starts)
+            if lane.failed_starts >= self.bounds.most_starts:
+                lane.available_at = NEVER
+            if not lane.is_host:
+                self.schedule.devices[lane.place].available_at = lane.available_at
+            self._free(job.run, lane.place, 0.0)
+            run, task = job.run, job.task
+            if self._leave(job) and task in run.queue.open:
+                run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
+                run.queue.push(task)
+            for one in [run, *self._owners.values()] if lane.is_disabled else [run]:
+                self._settle(one)
+            self._ready.notify_all()
+
+    def _count_death(self, lane: Lane, error: WorkerLost) -> None:
+        """A worker's process is gone, and what it held with it; the lock is held."""
+        lane.restarts += 1
+        lane.message = str(error)
+        if not lane.is_host:
+            device = self.schedule.devices[lane.place]
+            device.resident, device.start_seconds = {}, lane.start_seconds
+
+    def died(self, lane: Lane, error: WorkerLost) -> None:
+        """A worker's process is gone; also called when it had nothing to do."""
+        with self._lock:
+            self._count_death(lane, error)
+
+    def _fail_stranded(self, run: ActiveRun) -> None:
+        """Fail the ready tasks of a run that no place takes any more; the lock is held."""
+        disabled = [lane for lane in self.lanes if lane.is_disabled]
+        stranded = self.schedule.stranded(run.queue)
+        if all(lane.is_disabled for lane in self.lanes if lane.is_host):
+            while (task := run.queue.pop_host()) is not None:
+                stranded.append(task)
+        for task in [task for task in stranded if task in run.queue.open]:
+            needs = run.queue.needs.get(task)
+            place = HOST if needs is None else needs.device
+            reasons = [f"{lane.name} is disabled: {lane.message}" for lane in disabled if place in (None, lane.place)]
+            said = f"{run.tasks.id_of(task)} ({run.tasks.spec_of(task).id}) cannot run: {'; '.join(reasons)}"
+            self._give_nothing(run, task, "failed", 0.0, "", Failure(said, "worker_lost", ""))
+
+    def enable(self, name: str) -> None:
+        """Let a disabled place take tasks again. Raises ValueError if there is no such place."""
+        with self._ready:
+            lanes = [lane for lane in self.lanes if lane.name == name]
+            if not lanes:
+                raise ValueError(f"there is no place {name}; the places are {', '.join(lane.name for lane in self.lanes)}")
+            lanes[0].failed_starts, lanes[0].available_at, lanes[0].message = 0, 0.0, ""
+            if not lanes[0].is_host:
+                self.schedule.devices[name].available_at = 0.0
+            self._ready.notify_all()
+
+    def released(self, device: str) -> None:
+        """A device's worker has ended because it was told to: it holds nothing, and must start again."""
+        with self._lock:
+            (lane,) = [lane for lane in self.lanes if lane.name == device]
+            self.schedule.devices[device].resident = {}
+            self.schedule.devices[device].start_seconds = lane.start_seconds
+
+    def places(self) -> list[PlaceStatus]:
+        """What every place does now."""
+        with self._lock:
+            now, devices = self._clock(), self.schedule.devices
+            return [lane.status(now, 0 if lane.is_host else devices[lane.place].budget_bytes) for lane in self.lanes]
 
     def _record(
         self,
@@ -584,6 +825,8 @@ class Executor:
 
     def _settle(self, run: ActiveRun) -> None:
         """End the run if nothing of it is open, running or being written."""
+        if run.state == "running" and any(lane.is_disabled for lane in self.lanes):
+            self._fail_stranded(run)
         if run.state != "running" or run.queue.open or run.executing or run.writing:
             return
         for message in self.memory.damage():
@@ -594,7 +837,7 @@ class Executor:
         run.seconds = run.now
         self.schedule.remove(run.queue)
         self._owners.pop(id(run.queue), None)
-        self._trims.update(run.places)
+        self._trims.update(run.workers)
         self._ready.notify_all()
         if time.monotonic() - self._flushed > FLUSH_SECONDS and not self._closing:
             self._flushed = time.monotonic()

@@ -7,18 +7,22 @@ import mmap
 import os
 import time
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from graph.blob import ALIGNMENT, Buffer
+from graph.blob import ALIGNMENT, Buffer, head_size
 from graph.errors import LatentgraphError
 
 #: Eviction goes on to this part of a limit, so that it does not come back with every put.
 LOW_WATER = 0.9
 #: Smaller files are copied rather than mapped: a kernel holds some 65,000 mappings of a process.
 COPY_BELOW = 256 * 1024
+_READ_BYTES = 1 << 20
 #: A folder that could not be written is tried again after this long: a full disk is emptied, a mount comes back.
 RETRY_SECONDS = 10.0
 
@@ -83,29 +87,83 @@ def write_all(file: int, buffer: Buffer) -> None:
         view = view[os.write(file, view) :]
 
 
+class PlainFile:
+    """A plain file, open for reading. What has to be trusted first is read, and only then mapped.
+
+    Others may cut a mapped file short, and whoever then looks at its end is ended by a signal. Reading gives an error.
+    """
+
+    def __init__(self, path: Path, file: int, status: os.stat_result) -> None:
+        self._path, self._file, self.status = path, file, status
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path) -> Iterator[PlainFile]:
+        """Open `path`. Raises OSError, also for anything but a plain file with content (a link is not followed)."""
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            status = os.fstat(file)
+            if not S_ISREG(status.st_mode) or not status.st_size:
+                raise OSError(errno.EINVAL, "it is not a plain file with content", str(path))
+            yield cls(path, file, status)
+        finally:
+            os.close(file)
+
+    @property
+    def size(self) -> int:
+        """Bytes, when it was opened."""
+        return self.status.st_size
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether `view` maps the file; small ones are copied."""
+        return self.size >= COPY_BELOW
+
+    def view(self) -> memoryview:
+        """The bytes, read-only, at a multiple of 64 bytes (`graph.blob.ALIGNMENT`). Raises OSError."""
+        if self.is_mapped:
+            return _mapped(self._file, self.size)
+        view = _aligned(self.size)
+        self._fill(view, 0)
+        return view.toreadonly()
+
+    def head(self) -> bytes:
+        """What says what the file holds (see `graph.blob.head_size`). Raises OSError if the file ends before."""
+        start = self.read(0, min(8, self.size))
+        return self.read(0, head_size(start, self.size))
+
+    def read(self, start: int, count: int) -> bytes:
+        """So many bytes. Raises OSError if the file ends before."""
+        data = bytearray(count)
+        self._fill(memoryview(data), start)
+        return bytes(data)
+
+    def digest(self, start: int = 0, before: bytes = b"") -> bytes:
+        """SHA-256 of `before` and the file from `start` on. Raises OSError if the file became shorter."""
+        hasher, buffer = sha256(before), memoryview(bytearray(min(_READ_BYTES, self.size)))
+        for at in range(start, self.size, _READ_BYTES):
+            part = buffer[: min(_READ_BYTES, self.size - at)]
+            self._fill(part, at)
+            hasher.update(part)
+        return hasher.digest()
+
+    def _fill(self, view: memoryview, at: int) -> None:
+        done = 0
+        while done < len(view):
+            count = os.preadv(self._file, [view[done:]], at + done)
+            if not count:
+                raise OSError(errno.EIO, "it could not be read whole", str(self._path))
+            done += count
+
+
 def map_file(path: Path) -> tuple[memoryview, os.stat_result]:
     """A file's bytes, read-only, at a multiple of 64 bytes (`graph.blob.ALIGNMENT`); small ones copied, large ones mapped.
 
     Raises OSError, also for anything but a plain file (a link is not followed). A mapping stays valid when the file is
     removed; our files are never truncated.
     """
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        status = os.fstat(file)
-        if not S_ISREG(status.st_mode) or not status.st_size:
-            raise OSError(errno.EINVAL, "it is not a plain file with content", str(path))
-        if status.st_size >= COPY_BELOW:
-            return _mapped(file, status.st_size), status
-        view = _aligned(status.st_size)
-        done = 0
-        while done < status.st_size:
-            count = os.readv(file, [view[done:]])
-            if not count:
-                raise OSError(errno.EIO, "it could not be read whole", str(path))
-            done += count
-        return view.toreadonly(), status
-    finally:
-        os.close(file)
+    with PlainFile.open(path) as file:
+        return file.view(), file.status
 
 
 def _aligned(size: int) -> memoryview:

@@ -35,6 +35,8 @@ def forecast(
     for name, device in devices.items():
         schedule.devices[name].resident = dict(device.resident)
         schedule.devices[name].start_seconds = device.start_seconds
+        if device.is_disabled:
+            schedule.devices[name].available_at = device.available_at
     schedule.add(queue)
     idle = [*devices, *[HOST] * host_lanes]
     under_way: list[tuple[float, int, str]] = []

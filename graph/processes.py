@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import tempfile
 import threading
 import time
@@ -24,8 +25,9 @@ from typing import Any, Final
 
 from graph.blob import Damaged, digest_of, image_of, pack, read_image, suffix_of
 from graph.channel import Channel, NotOurs
-from graph.child import Child, Silent, end_orphans
+from graph.child import Child, Silent, child_environment, end_orphans
 from graph.errors import Cancelled
+from graph.faults import memory_kills
 from graph.folder import map_file, unavailable, write_all
 from graph.owner import Owner
 from graph.store import Store
@@ -33,7 +35,7 @@ from graph.trials import Slot
 from graph.types import Packed, encode
 from graph.workers import RemoteFailure, Report, Request, Result, StartFailed, Value, WorkerLost
 
-__all__ = ["Channel", "Courier", "ProcessWorker", "Spool", "shown"]
+__all__ = ["Channel", "Courier", "ProcessWorker", "Spool", "child_environment", "shown"]
 
 #: Values up to this many bytes cross inside a frame; larger ones, and all tensors, as files.
 INLINE_BYTES: Final = 4096
@@ -171,7 +173,7 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-@dataclass
+@dataclass(eq=False)
 class ProcessWorker:
     """A device in a child process. Started by `start` or on the first call, started anew after a death.
 
@@ -192,7 +194,7 @@ class ProcessWorker:
     heartbeat_s: float = HEARTBEAT_SECONDS
     #: So is one that does not end a call for so long after it was told to.
     cancel_grace_s: float = CANCEL_GRACE_SECONDS
-    #: Called (without a lock held) when a child died that had nothing to do.
+    #: Called when a child died that had nothing to do; not by the lane, unless it is the first to find out.
     on_idle_death: Callable[[WorkerLost], object] | None = None
     #: Where its tries are noted: see `graph.trials`.
     slot: Slot | None = None
@@ -202,6 +204,8 @@ class ProcessWorker:
     _calls: int = 0
     #: How many children it has had.
     begun: int = 0
+    #: Processes that the kernel had killed for want of memory, at the last two looks.
+    _memory_kills: tuple[int, int] = (0, 0)
     #: Held by who talks to the child: a call, or the watch between two calls.
     _talking: threading.Lock = field(default_factory=threading.Lock)
 
@@ -219,8 +223,10 @@ class ProcessWorker:
     def _start(self, cancelled: Callable[[], bool]) -> Child:
         child = self._child
         if child is not None and child.is_dead():  # the watch is about to find out
-            self._lost("while it had nothing to do")
+            lost = self._lost("while it had nothing to do")
             child = None
+            if self.on_idle_death is not None:
+                self.on_idle_death(lost)
         if child is None:
             child = self._begin()
         while not self._is_ready:
@@ -239,8 +245,9 @@ class ProcessWorker:
         try:
             child = self._child = Child("graph.worker", [*facts, *noted], self.heartbeat_s)
         except OSError as error:
-            raise StartFailed(f"the worker of {self.device} could not be started: {error}", how=str(error)) from error
-        self.begun += 1
+            raise StartFailed(f"the worker of {self.device} could not be started: {error}", str(error)) from error
+        self.begun, self._calls = self.begun + 1, 0
+        self._memory_kills = (memory_kills(),) * 2
         threading.Thread(target=self._watch, args=(child,), name=f"latentgraph-watch-{self.device}", daemon=True).start()
         return child
 
@@ -343,6 +350,7 @@ class ProcessWorker:
         """Until this child is gone: notice its death, and its silence, while it has nothing to do."""
         lost: WorkerLost | None = None
         while not child.wait_for_death(min(self.heartbeat_s / 6, 5.0)):
+            self._memory_kills = (self._memory_kills[1], memory_kills())
             if self._child is child and self._talking.acquire(blocking=False):  # else a call listens itself
                 try:
                     lost = self._hear_idle(child)
@@ -373,8 +381,11 @@ class ProcessWorker:
         is_stuck = isinstance(cause, (Silent, NotOurs, TimeoutError))
         code = child.end(0.0 if is_stuck else EXIT_SECONDS) if child is not None else None
         how = _how(code) if not is_stuck else str(cause)
+        is_starved = code == -signal.SIGKILL and memory_kills() > self._memory_kills[0]
+        if is_starved:
+            how += ": the machine was out of memory"
         said = f"the worker of {self.device} died {when} ({how}); other devices go on, and the next task starts it anew"
-        return kind(said, how=how)
+        return kind(said, how, is_starved)
 
     def resident(self) -> Mapping[str, int]:
         """See `Worker`."""
@@ -390,10 +401,23 @@ class ProcessWorker:
     def replace(self) -> bool:
         """See `Worker`."""
         with self._talking:
-            child, self._child, self._is_ready, self._resident = self._child, None, False, {}
-            if child is not None:
-                child.end(0.0)
+            self._end_child()
         return True
+
+    def release(self) -> bool:
+        """End the child with all that it holds, unless it is at a call; whether it was at none."""
+        if not self._talking.acquire(blocking=False):
+            return False
+        try:
+            self._end_child()
+        finally:
+            self._talking.release()
+        return True
+
+    def _end_child(self) -> None:
+        child, self._child, self._is_ready, self._resident = self._child, None, False, {}
+        if child is not None:
+            child.end(0.0)
 
     def close(self) -> None:
         """See `Worker`."""

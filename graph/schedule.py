@@ -10,6 +10,7 @@ waiting for another device.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -163,6 +164,13 @@ class Device:
     busy: bool = False
     #: Seconds until a worker that has not started yet can take its first task; 0 once it has.
     start_seconds: float = 0.0
+    #: It takes nothing before: its worker did not come up. Infinite: it is disabled.
+    available_at: float = 0.0
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether it takes nothing until somebody enables it."""
+        return self.available_at == math.inf
 
     def missing_bytes(self, needs: Needs) -> int:
         """Bytes of weights that a task would have to load here."""
@@ -171,7 +179,7 @@ class Device:
     def delay(self, needs: Needs, now: float, bandwidth: float) -> float:
         """Seconds until such a task could begin its own work here: the task under way, the start, the load."""
         # One that is overdue is expected to need as long again: an estimate that was wrong does not bind tasks to it.
-        waiting = abs(self.free_at - now) if self.busy else 0.0
+        waiting = abs(self.free_at - now) if self.busy else max(self.available_at - now, 0.0)
         return waiting + self.start_seconds + self.missing_bytes(needs) / bandwidth
 
     def fits(self, needs: Needs) -> bool:
@@ -224,6 +232,9 @@ class Schedule:
     def next_time(self, place: str, now: float) -> float | None:
         """When a lane of this place that found nothing should look again; None if only an event can change that."""
         delayed = self._delayed[0][0] if self._delayed else None
+        if place != HOST and self.devices[place].available_at > now:
+            until = self.devices[place].available_at
+            return until if until < math.inf else delayed
         left = now + LOOK_AGAIN_SECONDS if place != HOST and any(run.has_ready(place) for run in self.runs) else None
         return min((at for at in (delayed, left) if at is not None), default=None)
 
@@ -233,6 +244,8 @@ class Schedule:
             _, _, run, task = heappop(self._delayed)
             if task in run.open:
                 run.push(task)
+        if place != HOST and self.devices[place].available_at > now:
+            return None
         for run in self._order(now):
             found = self._from_host(run) if place == HOST else self._from_groups(run, self.devices[place], now)
             if found is not None:
@@ -257,6 +270,15 @@ class Schedule:
         most = max(device.budget_bytes for device in allowed)
         return f"its weights take {size:,} bytes and the largest device has {most:,}; use a smaller model or a larger device"
 
+    def stranded(self, run: RunTasks) -> list[int]:
+        """Ready device tasks that only disabled devices could take; they are ready no more."""
+        found: list[int] = []
+        for needs, heap in run.groups():
+            if all(device.is_disabled for device in self.devices.values() if _may_take(device, needs)):
+                found.extend(task for _, task in heap if task in run.open)
+                heap.clear()
+        return sorted(found)
+
     def _order(self, now: float) -> list[RunTasks]:
         """Runs in the order they are looked at: by priority, then by client, of each client its own order."""
         if len(self.runs) < 2:
@@ -280,7 +302,7 @@ class Schedule:
         for needs, heap in run.groups():
             while heap and heap[0][1] not in run.open:
                 heappop(heap)
-            if not heap or needs.device not in (None, device.name) or not device.fits(needs):
+            if not heap or not _may_take(device, needs):
                 continue
             delay = device.delay(needs, now, self.load_bandwidth)
             if delay and self._sooner_elsewhere(device, needs, delay, now):
@@ -301,5 +323,9 @@ class Schedule:
         return any(
             other.delay(needs, now, self.load_bandwidth) < delay
             for other in self.devices.values()
-            if other is not device and needs.device in (None, other.name) and other.fits(needs)
+            if other is not device and _may_take(other, needs)
         )
+
+
+def _may_take(device: Device, needs: Needs) -> bool:
+    return needs.device in (None, device.name) and device.fits(needs)

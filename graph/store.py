@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from graph.blob import Buffer, Damaged, hash_of, image_of, read_image, suffix_of
 from graph.database import Database
-from graph.folder import LOW_WATER, Outage, StoreUnavailable, map_file, private_folder, unavailable, write_all
+from graph.folder import LOW_WATER, Outage, PlainFile, StoreUnavailable, private_folder, unavailable, write_all
 from graph.owner import Owner, is_gone
 from graph.types import Packed
 
@@ -264,17 +264,16 @@ class Store:
         for suffix in SUFFIXES:
             path = self._path(digest, suffix)
             try:
-                view, status = map_file(path)
+                with PlainFile.open(path) as file:
+                    packed = self._check(digest, file)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.EIO, errno.EINVAL):
                     self._quarantine(path, str(error), None)
                 continue
-            try:
-                packed = self._check(digest, view, status)
             except Damaged as error:
-                self._quarantine(path, str(error), status.st_ino)
+                self._quarantine(path, str(error), file.status.st_ino)
                 continue
             self._uses[digest] += 1
             return packed
@@ -288,20 +287,23 @@ class Store:
         """The file of this digest, for another process to map; pin it first."""
         return next((path for suffix in SUFFIXES if os.path.exists(path := self._path(digest, suffix))), None)
 
-    def _check(self, digest: bytes, view: memoryview, status: os.stat_result) -> Packed:
+    def _check(self, digest: bytes, file: PlainFile) -> Packed:
+        """The value, if the file is the one its name says. Raises Damaged, and OSError if it cannot be read whole."""
+        view, status = file.view(), file.status
+        head = file.head() if file.is_mapped else bytes(view)
         mark = (status.st_ino, status.st_size, status.st_mtime_ns)
         seen = self._seen.get(digest)
         if seen is None or seen.mark != mark:
-            if sha256(view).digest() != digest:
+            if (file.digest() if file.is_mapped else sha256(view).digest()) != digest:
                 raise Damaged("its bytes do not have the digest it is named by")
-            content = read_image(view)
+            content = read_image(view, head)
             if len(self._seen) >= _SEEN_AT_MOST:
                 self._seen.clear()
-            self._seen[digest] = _Seen(mark, content.header_size, sha256(view[: content.header_size]).digest())
+            self._seen[digest] = _Seen(mark, content.header_size, sha256(head[: content.header_size]).digest())
             return content.packed
-        if sha256(view[: seen.header_size]).digest() != seen.header:
+        if sha256(head[: seen.header_size]).digest() != seen.header:
             raise Damaged("its header changed after it was checked")
-        return read_image(view).packed
+        return read_image(view, head).packed
 
     def _quarantine(self, path: Path, reason: str, inode: int | None) -> Damage | None:
         """Set a damaged file aside, unless another process has just put a whole one in its place."""
@@ -373,20 +375,18 @@ class Store:
         damaged = []
         for path in sorted(self._objects()):
             try:
-                view, status = map_file(path)
-                digest = bytes.fromhex(path.stem)
+                with PlainFile.open(path) as file:
+                    digest = bytes.fromhex(path.stem)
+                    files, total = files + 1, total + file.size
+                    with self._lock:
+                        self._seen.pop(digest, None)
+                    self._check(digest, file)
             except FileNotFoundError:
                 continue
+            except Damaged as error:
+                damaged.append(self._quarantine(path, str(error), file.status.st_ino))
             except (OSError, ValueError) as error:
                 damaged.append(self._quarantine(path, str(error), None))
-                continue
-            files, total = files + 1, total + status.st_size
-            with self._lock:
-                self._seen.pop(digest, None)
-            try:
-                self._check(digest, view, status)
-            except Damaged as error:
-                damaged.append(self._quarantine(path, str(error), status.st_ino))
         with suppress(sqlite3.Error), self._index.transaction() as connection:
             self._count_again(connection)
         return Report(files, total, tuple(damage for damage in damaged if damage))

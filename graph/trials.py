@@ -9,11 +9,11 @@ slot back: that death is not the run's fault.
 from __future__ import annotations
 
 import os
-import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final, NamedTuple
 
 from graph.blob import pack, unpack
@@ -21,8 +21,10 @@ from graph.blob import pack, unpack
 #: One page each, so that a slot is written whole or not at all.
 SLOT_BYTES: Final = 4096
 _HEADER_BYTES: Final = 8
-#: The slot of the engine itself, while it plans.
-PLANNING: Final = 0
+#: The first slots are the engine's own, while it plans: so many runs are planned at once at most.
+PLANNERS: Final = 4
+#: The first slot of a worker.
+FIRST_WORKER: Final = PLANNERS
 
 
 class Try(NamedTuple):
@@ -57,7 +59,9 @@ class Ledger:
         self.path = path
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(self._file, 0)
-        self._planning = threading.Lock()
+        self._planning: SimpleQueue[int] = SimpleQueue()
+        for number in range(PLANNERS):
+            self._planning.put(number)
 
     def slot(self, number: int) -> Slot:
         """The name of a slot, for the worker's process."""
@@ -80,12 +84,17 @@ class Ledger:
     @contextmanager
     def planning(self, run: str, tries: int) -> Iterator[None]:
         """Note that the engine plans a run, while the block lasts."""
-        with self._planning:
-            self.open(PLANNING, [(run, tries)], "")
-            try:
-                yield
-            finally:
-                self.close_slot(PLANNING)
+        number = self._planning.get()
+        self.open(number, [(run, tries)], "")
+        try:
+            yield
+        finally:
+            self.close_slot(number)
+            self._planning.put(number)
+
+    def clear(self) -> None:
+        """Take all notes back: the engine ends its workers itself."""
+        os.ftruncate(self._file, 0)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -22,11 +22,15 @@ from graph.types import Packed, WireType, decode, encode
 
 
 class WorkerLost(LatentgraphError):
-    """The worker process died under a task (out of memory, killed, a crash in native code). `how`: in a few words."""
+    """The worker process died under a task (out of memory, killed, a crash in native code).
 
-    def __init__(self, message: str, how: str = "") -> None:
+    `how`: in a few words; `out_of_memory`: the kernel killed it, by its own count, for want of memory.
+    """
+
+    def __init__(self, message: str, how: str = "", out_of_memory: bool = False) -> None:
         super().__init__(message)
         self.how = how or message
+        self.out_of_memory = out_of_memory
 
 
 class StartFailed(WorkerLost):

@@ -10,7 +10,6 @@ from graph.errors import Refused
 from graph.node import node
 from graph.spec import Doc, Range
 from nodes.families import family
-from nodes.image import NO_NUMBERS
 from nodes.recipes import Vae
 from nodes.tensors import WireTensor
 from nodes.values import Image, Latents
@@ -44,10 +43,11 @@ def decode(
 ) -> Image:
     """Latents as a picture. Above `tile` in tiles, which is close to but not the same as decoding it whole.
 
-    Raises ValueError if the model gives values that are no numbers.
+    Raises `NotFinite` if the model gives values that are no finite numbers.
     """
     import torch
 
+    from nodes.finite import demand_finite
     from nodes.tiling import decode_in_tiles, needs_tiles
 
     _resolve({"vae": vae, "latents": latents, "tile": tile, "overlap": overlap})
@@ -62,10 +62,8 @@ def decode(
 
         tiled = needs_tiles(scaled.shape[2], scaled.shape[3], tile)
         pixels = decode_in_tiles(scaled, decoded, tile, overlap, ctx.progress) if tiled else decoded(scaled)
-        picture = adapter.to_pixels(pixels)
-        if bool(picture.isnan().any()):
-            raise ValueError(NO_NUMBERS)
-        return Image(WireTensor.of(picture))
+        demand_finite(pixels, "image", "the picture")  # before they are clamped: infinity would be white
+        return Image(WireTensor.of(adapter.to_pixels(pixels)))
 
 
 def _samples(latents: Latents) -> torch.Tensor:

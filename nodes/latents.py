@@ -40,12 +40,15 @@ def encode_image(ctx: Context, vae: Vae, image: Image) -> Latents:
     """
     import torch
 
+    from nodes.finite import demand_finite
+
     _whole_patches({"image": image, "vae": vae})
     adapter = family(vae.family)
     with ctx.borrow(vae) as live, torch.no_grad():
         # The library's pipeline gives pictures channels last; the same memory layout gives the same bits.
         pixels = image.to(ctx.device).pixels.torch().contiguous(memory_format=torch.channels_last)
         found = live.encode(adapter.to_vae_input(live, pixels)).latent_dist
+        demand_finite(found.mean, "latents", "the encoded picture")
         shift, scale = float(live.config.shift_factor), float(live.config.scaling_factor)
     posterior = Posterior(WireTensor.of(found.mean), WireTensor.of(found.std), shift, scale)
     return Latents(image.width, image.height, adapter.name, None, posterior)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
@@ -11,25 +10,19 @@ from graph.context import Context
 from graph.errors import Refused
 from graph.node import node
 from graph.spec import Doc, Model
+from nodes.configs import class_of, config_identity, read_config, refuse_code_files, refuse_dangerous
 from nodes.families import family_of_pipeline
 from nodes.families.family import Defaults, Family
 from nodes.models import MINI, find_model
 from nodes.recipes import Denoiser, Dtype, Scheduler, TextEncoder, Tokenizer, Vae
 from nodes.tensors import DTYPES
-from nodes.weights import Weights, config_identity, files_identity, read_config, weights_of
+from nodes.vocabulary import check_tokenizer, tokenizer_identity
+from nodes.weights import Weights, part_identity, weights_of
 
-TOKENIZER_FILES: Final = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.json",
-    "merges.txt",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.jinja",
-)
+#: Libraries whose classes a model_index.json may name; anything else there is a file of the folder.
+LIBRARIES: Final = ("diffusers", "transformers")
 #: What `denoise` takes at most.
 MOST_GUIDANCE: Final = 20
-_VOCABULARIES: Final = (("tokenizer.json",), ("vocab.json", "merges.txt"))
 _BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -53,15 +46,17 @@ def load_pipeline(
 ) -> Pipeline:
     """The parts of a model, as recipes. Refuses a folder with missing or damaged files, or parts that do not fit."""
     folder = find_model(model, ctx.home)
-    adapter = family_of_pipeline(str(read_config(folder / "model_index.json").get("_class_name", "")))
+    refuse_code_files(folder)
+    index = read_config(folder / "model_index.json")
+    adapter = family_of_pipeline(class_of(index))
+    _check_index(adapter, index, folder / "model_index.json")
     configs = _configs(adapter, folder)
     adapter.check(configs)
     parts = {role: _part(adapter, role, folder, configs[role], dtype) for role in ("text_encoder", "denoiser", "vae")}
     advised, (max_side, max_text) = _advised(adapter, model, folder), adapter.reach(configs["denoiser"])
     place = {role: str(folder / component.subfolder) for role, component in adapter.components.items()}
-    tokenizer_identity = files_identity(Path(place["tokenizer"]), TOKENIZER_FILES)
     return Pipeline(
-        Tokenizer(adapter.name, tokenizer_identity, place["tokenizer"]),
+        Tokenizer(adapter.name, tokenizer_identity(Path(place["tokenizer"])), place["tokenizer"]),
         TextEncoder(adapter.name, *parts["text_encoder"]),
         Denoiser(adapter.name, *parts["denoiser"], advised.steps, advised.guidance, min(max_side, adapter.bounds.high), max_text),
         Vae(adapter.name, *parts["vae"]),
@@ -74,11 +69,13 @@ def _configs(adapter: Family, folder: Path) -> dict[str, dict[str, Any]]:  # Any
     configs: dict[str, dict[str, Any]] = {}
     for role, component in adapter.components.items():
         if role == "tokenizer":
-            _check_tokenizer(folder / component.subfolder)
+            check_tokenizer(folder / component.subfolder, component.classes)
             continue
+        refuse_code_files(folder / component.subfolder)
         name = "scheduler_config.json" if role == "scheduler" else "config.json"
         configs[role] = config = read_config(folder / component.subfolder / name)
-        found = config.get("_class_name") or next(iter(config.get("architectures") or ()), "")
+        refuse_dangerous(config, folder / component.subfolder / name)
+        found = class_of(config)
         if found not in component.classes:
             wanted = " or ".join(component.classes)
             text = f'{component.subfolder}/{name} describes a "{found}", but {adapter.name} takes {wanted}'
@@ -86,12 +83,20 @@ def _configs(adapter: Family, folder: Path) -> dict[str, dict[str, Any]]:  # Any
     return configs
 
 
-def _check_tokenizer(folder: Path) -> None:
-    """Raise `Refused` unless there is a configuration and a vocabulary, in one file or in two."""
-    read_config(folder / "tokenizer_config.json")
-    if not any(all((folder / name).is_file() for name in names) for names in _VOCABULARIES):
-        text = f"{folder.name} holds neither tokenizer.json nor vocab.json with merges.txt"
-        raise Refused(f"{text}; the model folder is incomplete, copy it again", code="missing_file")
+def _check_index(adapter: Family, index: dict[str, Any], path: Path) -> None:  # Any: the library's JSON
+    """Raise `Refused` for a model_index.json whose parts are of other libraries or classes than the family's."""
+    refuse_dangerous(index, path)
+    for role, component in adapter.components.items():
+        named = index.get(component.subfolder)
+        if named is None:
+            continue
+        library, kind = named if isinstance(named, list) and len(named) == 2 else (None, None)
+        if library not in LIBRARIES or kind not in component.classes:
+            wanted = " or ".join(component.classes)
+            text = f"model_index.json names {json.dumps(named)[:80]} as {role}, but {adapter.name} takes {wanted}"
+            raise Refused(
+                f"{text} of {' or '.join(LIBRARIES)}; use a model of its plain layout", port="model", code="family_mismatch"
+            )
 
 
 def _part(
@@ -101,7 +106,7 @@ def _part(
     component = adapter.components[role]
     place = folder / component.subfolder
     weights = weights_of(place, component.stem)
-    identity = hashlib.sha256(f"{config_identity(config)} {weights.identity}".encode()).hexdigest()
+    identity = part_identity(config, weights)
     chosen = _dtype(weights, dtype)
     nbytes = weights.nbytes * _BYTES[chosen] // DTYPES[weights.dtype][1]
     return identity, chosen, str(place), nbytes

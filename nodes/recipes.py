@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from graph.errors import Refused
 from graph.types import record
+from nodes.configs import config_identity, read_config, short
+from nodes.vocabulary import check_vocabulary, tokenizer_identity
+from nodes.weights import part_identity, weights_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -34,9 +38,12 @@ class Tokenizer:
     nbytes: int = location(0)
 
     def build(self, device: str) -> PreTrainedTokenizerBase:
-        """Load it on the host; `device` is ignored."""
+        """Load it on the host; `device` is ignored. Raises `Refused` if its files are not those that were planned with."""
         from transformers import AutoTokenizer
 
+        folder = Path(self.folder)
+        _refuse_other(self, tokenizer_identity(folder))
+        check_vocabulary(folder)
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             self.folder, local_files_only=True, trust_remote_code=False
         )
@@ -54,9 +61,10 @@ class Scheduler:
     nbytes: int = location(0)
 
     def build(self, device: str) -> Any:  # Any: diffusers types its classes in part only
-        """Load it on the host; `device` is ignored."""
+        """Load it on the host; `device` is ignored. Raises `Refused` if its file is not the one that was planned with."""
         from nodes.families import family
 
+        _refuse_other(self, config_identity(read_config(Path(self.folder) / "scheduler_config.json")))
         return family(self.family).load("scheduler", Path(self.folder), None)
 
 
@@ -118,12 +126,30 @@ class Vae:
 
 
 def _loaded(recipe: TextEncoder | Denoiser | Vae, role: str, device: str) -> Any:  # Any: each role has its own class
+    """The live part. Raises `Refused` if the files are not, before and after, those that the recipe was made from.
+
+    A memory of what a recipe gave would else answer for other weights; and a file cut short under the library's mapping
+    ends the process with a signal, which only the time between the two looks is left for.
+    """
     import torch
 
     from nodes.families import family
     from nodes.quiet import quiet_libraries
     from nodes.tensors import torch_device
 
+    adapter, folder = family(recipe.family), Path(recipe.folder)
+    _refuse_other(recipe, _identity_now(folder, adapter.components[role].stem))
     with quiet_libraries():
-        model = family(recipe.family).load(role, Path(recipe.folder), getattr(torch, recipe.dtype))
+        model = adapter.load(role, folder, getattr(torch, recipe.dtype))
+    _refuse_other(recipe, _identity_now(folder, adapter.components[role].stem))
     return model.to(torch_device(device)).eval()
+
+
+def _identity_now(folder: Path, stem: str) -> str:
+    return part_identity(read_config(folder / "config.json"), weights_of(folder, stem))
+
+
+def _refuse_other(recipe: Tokenizer | Scheduler | TextEncoder | Denoiser | Vae, found: str) -> None:
+    if found != recipe.weights:
+        text = f"the files of {short(Path(recipe.folder))} changed after this run was planned"
+        raise Refused(f"{text}; run again to use them as they are now", code="changed_file")

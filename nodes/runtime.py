@@ -18,8 +18,10 @@ from graph.catalogue import load_catalogue
 from graph.context import Context, Recipe
 from graph.environment import cpu_class, host_memory_bytes
 from graph.registry import Registry
+from graph.shortage import shortage_in
 from graph.spec import NodeSpec
-from nodes.pool import Pool
+from graph.workers import said_of
+from nodes.pool import Pool, PoolFull, clear_frames
 
 #: torch keeps a thread's setting only if it is read back at once; two threads setting theirs at a time mix them up.
 _SETTING_THREADS: Final = threading.Lock()
@@ -41,6 +43,7 @@ class DeviceRuntime:
         self._baseline: int | None = None
         self._peak = 0
         self._loading = 0.0
+        self._borrowed: set[Recipe[Any]] = set()
 
     def prepare(self, spec: NodeSpec) -> None:
         """Import what a node of this type will, and set this thread up for torch (both settings are per thread)."""
@@ -60,19 +63,40 @@ class DeviceRuntime:
         """Call a node's function. Any: each node has its own signature."""
         self._loading = 0.0
         if self.device == "host":
-            return function(ctx, **inputs)
+            return self._patiently(function, ctx, inputs)
         meter = _meter(self.device)
         if self._baseline is None:
             self._baseline = meter.held()
         meter.reset()
         try:
-            return function(ctx, **inputs)
+            return self._patiently(function, ctx, inputs)
         finally:
             self._peak = max(meter.peak() - (self._baseline if meter.whole_process else 0), self.pool.used_bytes)
+
+    def _patiently(self, function: Callable[..., Any], ctx: Context, inputs: dict[str, Any]) -> Any:  # Any: as call
+        """Call; out of memory, unload the models that this call does not need and call once more, with nothing changed.
+
+        No other settings are tried: a picture made smaller, in tiles or in another dtype is not the one that was asked for.
+        """
+        self._borrowed.clear()
+        try:
+            return function(ctx, **inputs)
+        except Exception as error:
+            lack = _lack_of_memory(error)
+            if lack is None or isinstance(lack, PoolFull):
+                raise
+            ctx.check_cancelled()
+            clear_frames(error)  # else the tensors of the failed call stay for as long as the error
+            if not self.pool.evict(keep=self._borrowed):
+                raise lack from None  # it would end the same way
+        result = _plainly(function, ctx, inputs)
+        ctx.note("Memory ran out at the first try; models not in use were unloaded, and it ran again with the same settings.")
+        return result
 
     @contextmanager
     def borrow(self, recipe: Recipe[Any]) -> Iterator[Any]:
         """The live model part, pinned while the block runs."""
+        self._borrowed.add(recipe)
         started = time.perf_counter()
         with self.pool.borrow(recipe) as live:
             self._loading += time.perf_counter() - started
@@ -96,6 +120,27 @@ class DeviceRuntime:
     def trim(self) -> None:
         """Give pooled memory back to the driver."""
         self.pool.trim()
+
+
+def _plainly(function: Callable[..., Any], ctx: Context, inputs: dict[str, Any]) -> Any:  # Any: as DeviceRuntime.call
+    """Call; a lack of memory is raised as itself, whatever a library made of it."""
+    try:
+        return function(ctx, **inputs)
+    except Exception as error:
+        lack = _lack_of_memory(error)
+        if lack is None:
+            raise
+        raise lack from None
+
+
+def _lack_of_memory(error: BaseException) -> BaseException | None:
+    """The error among `error` and its causes that tells of memory that ran out: libraries wrap it in advice of their own."""
+    found: BaseException | None = error
+    for _ in range(20):  # a chain may be a ring
+        if found is None or shortage_in(type(found).__name__, said_of(found)) is not None:
+            return found
+        found = found.__cause__ or found.__context__
+    return None
 
 
 def device_class(devices: Sequence[str]) -> str:

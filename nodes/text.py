@@ -41,9 +41,13 @@ def _same_family(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph
 
 @node(title="Encode text", version=1, category="text", output="embedding", resolve=_same_family)
 def encode_text(ctx: Context, text_encoder: TextEncoder, tokens: Tokens) -> TextEmbedding:
-    """What the text encoder makes of the tokens: one row per token, padding included."""
+    """What the text encoder makes of the tokens: one row per token, padding included.
+
+    Raises `NotFinite` if one of a real token is no finite number.
+    """
     import torch
 
+    from nodes.finite import demand_finite
     from nodes.pool import exclusively
 
     _same_family({"tokens": tokens, "text_encoder": text_encoder})
@@ -51,6 +55,7 @@ def encode_text(ctx: Context, text_encoder: TextEncoder, tokens: Tokens) -> Text
     local = tokens.to(ctx.device)
     with ctx.borrow(text_encoder) as live, exclusively(live), torch.no_grad():
         hidden = adapter.encode(live, local.ids.torch(), local.mask.torch())
+        demand_finite(hidden[local.mask.torch().bool()], "embedding", "the real tokens")  # of padding a model may make anything
     texts = tuple(
         EmbeddedText(WireTensor.of(row), WireTensor.of(ids), WireTensor.of(mask))
         for row, ids, mask in zip(hidden, tokens.ids.torch(), tokens.mask.torch(), strict=True)

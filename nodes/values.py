@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self, cast
+from typing import Final, Self, cast
 
 from graph.types import Packed, Plain, TensorBytes, wire
 from nodes.tensors import WireTensor
@@ -36,6 +36,23 @@ class _Tensors:
         return Packed(name, fields, {key: tensor.bytes() for key, tensor in self.tensors().items()})
 
 
+_FLOATS: Final = ("F64", "F32", "F16", "BF16")
+
+
+def _demand(what: str, tensor: WireTensor | None, shape: tuple[int | None, ...], dtypes: tuple[str, ...] = ("F32",)) -> None:
+    """Raise TypeError unless a tensor has these sides (None: any) and one of these dtypes.
+
+    Looked at where a value is made, so that the node which made it is told, and not one three nodes on.
+    """
+    if tensor is None:
+        return
+    sides = tensor.shape
+    fits = len(sides) == len(shape) and all(wanted in (None, found) for wanted, found in zip(shape, sides, strict=True))
+    if not fits or tensor.dtype not in dtypes:
+        asked = ", ".join("any" if side is None else str(side) for side in shape)
+        raise TypeError(f"{what} is {tensor.dtype} {sides}; it has to be {' or '.join(dtypes)} ({asked}). Give it that")
+
+
 def _moved(tensors: Iterable[WireTensor], device: str) -> list[WireTensor] | None:
     """The tensors on `device`, or None if all are there already."""
     before = list(tensors)
@@ -49,6 +66,9 @@ class Image(_Tensors):
     """Pictures: (B, 3, H, W), float32, 0..1."""
 
     pixels: WireTensor
+
+    def __post_init__(self) -> None:
+        _demand("Image.pixels", self.pixels, (None, 3, None, None))
 
     @property
     def width(self) -> int:
@@ -86,6 +106,9 @@ class Mask(_Tensors):
 
     values: WireTensor
 
+    def __post_init__(self) -> None:
+        _demand("Mask.values", self.values, (None, 1, None, None))
+
     def tensors(self) -> dict[str, WireTensor]:
         """The mask's values."""
         return {"values": self.values}
@@ -118,6 +141,10 @@ class Posterior:
     shift: float
     scale: float
 
+    def __post_init__(self) -> None:
+        _demand("Posterior.mean", self.mean, (None, None, None, None), _FLOATS)
+        _demand("Posterior.std", self.std, (None, None, None, None), _FLOATS)
+
 
 @wire("Latents")
 @dataclass(frozen=True, eq=False, slots=True)
@@ -133,6 +160,9 @@ class Latents(_Tensors):
     family: str = ""
     samples: WireTensor | None = None
     posterior: Posterior | None = None
+
+    def __post_init__(self) -> None:
+        _demand("Latents.samples", self.samples, (None, None, None, None))
 
     @property
     def is_empty(self) -> bool:
@@ -184,6 +214,10 @@ class Tokens(_Tensors):
     mask: WireTensor
     family: str
 
+    def __post_init__(self) -> None:
+        _demand("Tokens.ids", self.ids, (None, None), ("I64",))
+        _demand("Tokens.mask", self.mask, self.ids.shape, ("I64",))
+
     def tensors(self) -> dict[str, WireTensor]:
         """Ids and mask."""
         return {"ids": self.ids, "mask": self.mask}
@@ -216,6 +250,11 @@ class EmbeddedText:
     ids: WireTensor
     mask: WireTensor
     positions: WireTensor | None = None
+
+    def __post_init__(self) -> None:
+        _demand("EmbeddedText.hidden", self.hidden, (None, None), _FLOATS)
+        _demand("EmbeddedText.ids", self.ids, (self.length,), ("I64",))
+        _demand("EmbeddedText.mask", self.mask, (self.length,), ("I64", *_FLOATS))
 
     @property
     def length(self) -> int:

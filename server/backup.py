@@ -28,7 +28,7 @@ VERSION: Final = 1
 MARKER: Final = "backup.json"
 JOBS: Final = "jobs.sqlite"
 #: Single files, and folders with all that is in them; hidden files are temporary ones, hidden folders are not.
-FILES: Final = ("token", "secret", "settings.toml", "page.json")
+FILES: Final = ("token", "secret", "closed_sessions", "settings.toml", "page.json")
 FOLDERS: Final = ("workflows", "drafts", "files", "outputs")
 
 _CHUNK_BYTES: Final = 1 << 20

@@ -31,6 +31,12 @@ PREFIX: Final = "LATENTGRAPH_"
 FILE: Final = "settings.toml"
 MIB: Final = 1024 * 1024
 
+#: The flag of `latentgraph serve` that stands for a setting, by name.
+FLAGS: Final = {
+    "host": "--host", "port": "--port", "hosts": "--allow-host", "devices": "--devices", "packs": "--no-packs",
+    "reload_nodes": "--reload-nodes", "workflows_folder": "--workflows",
+}  # fmt: skip
+
 
 def _listed(value: Any) -> Any:
     """ "a, b" as a variable or a flag has it."""
@@ -85,7 +91,7 @@ class Settings(BaseSettings):
     reload_nodes: bool = False
     """Whether the engine starts again when the source of a node changes: for who writes nodes."""
     workflows_folder: Path | None = None
-    """Where saved workflows lie; without it `workflows` in the data folder."""
+    """A folder of saved workflows beside the data folder's; new ones go there."""
     output_folder: Path | None = None
     """Where saved pictures go; without it `outputs` in the data folder."""
 
@@ -220,9 +226,7 @@ def _of_environment() -> dict[str, Any]:
 
 
 def _flag(name: str) -> str:
-    return {"hosts": "--allow-host", "workflows_folder": "--workflows", "packs": "--no-packs"}.get(
-        name, f"--{name.replace('_', '-')}"
-    )
+    return FLAGS[name]
 
 
 def _unusable(error: ValidationError, given: Mapping[str, tuple[Any, str]]) -> WrongUsage:

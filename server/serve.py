@@ -39,6 +39,7 @@ _log: Final = logging.getLogger("latentgraph.serve")
 AT_ONCE: Final = 130
 #: Answers under way when everything else has ended get this long.
 CLOSE_S: Final = 2.0
+_REPEAT_S: Final = 10.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _EVERYWHERE: Final = ("0.0.0.0", "::")
 
@@ -151,7 +152,7 @@ class Running:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._on_signal)
-        loop.set_exception_handler(_log_unforeseen)
+        loop.set_exception_handler(Unforeseen())
         port = self.sockets[0].getsockname()[1]
         keys = Keys.load(self.home, port)
         host = link_host(self.place, port)
@@ -218,9 +219,18 @@ class Running:
             await assembly.close()
 
 
-def _log_unforeseen(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What asyncio itself has to tell: no more open files, errors in callbacks."""
-    error = context.get("exception")
-    if isinstance(error, ConnectionError):
-        return
-    _log.error("%s", context.get("message", "An error in the event loop"), exc_info=error)
+class Unforeseen:
+    """Logs what asyncio itself has to tell (no more open files, errors in callbacks), the same at most every `_REPEAT_S`."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """As asyncio's exception handler."""
+        error, message = context.get("exception"), str(context.get("message", "An error in the event loop"))
+        if isinstance(error, ConnectionError):
+            return
+        now = loop.time()
+        if now - self._told.get(message, -_REPEAT_S) >= _REPEAT_S:
+            self._told[message] = now
+            _log.error("%s", message, exc_info=error)

@@ -28,14 +28,15 @@ def load_whole(model: Any, folder: Path, dtype: torch.dtype | None, extra: Colle
             raise
         first = str(error).strip().splitlines()
         shown = next((line.strip() for line in first if "size mismatch" in line), first[0])
-        raise ValueError(f"the weights in {folder.name} do not fit its config.json ({shown}). {_ADVICE}") from error
+        raise ValueError(f"the weights in {folder.name} do not fit its config.json ({shown}). {ADVICE}") from error
     _refuse(folder, "lack", told["missing_keys"], "of the model")
     _refuse(folder, "have the wrong shape for", told["mismatched_keys"], "of the model")
     _refuse(folder, "hold", set(map(str, told["unexpected_keys"])) - set(extra), "that the model has no place for")
     return live
 
 
-_ADVICE = "Copy the model folder again, all files from one model"
+#: What helps against parts that do not fit each other.
+ADVICE = "Copy the model folder again, all files from one model"
 
 
 def _refuse(folder: Path, what: str, keys: Collection[object], which: str) -> None:
@@ -43,4 +44,4 @@ def _refuse(folder: Path, what: str, keys: Collection[object], which: str) -> No
         names = sorted(str(key[0]) if isinstance(key, tuple) else str(key) for key in keys)
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         tensors = "1 tensor" if len(names) == 1 else f"{len(names)} tensors"
-        raise ValueError(f"the weights in {folder.name} {what} {tensors} {which} ({shown}). {_ADVICE}")
+        raise ValueError(f"the weights in {folder.name} {what} {tensors} {which} ({shown}). {ADVICE}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graph.errors import Refused
 from nodes.families.family import Bounds, Component, Conditioning, Defaults, Forward, Schedule, Stack
-from nodes.families.loading import load_whole
+from nodes.families.loading import ADVICE, load_whole
 
 if TYPE_CHECKING:
     import torch
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 #: The denoiser pads texts and pictures to a multiple of this with a learned token, which it attends to (spec A4).
 SEQUENCE_MULTIPLE: Final = 32
 
+#: One format under the names that releases of the library gave it.
+_TOKENIZERS: Final = ("Qwen2Tokenizer", "Qwen2TokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend")
+
 _COMPONENTS: Final = MappingProxyType(
     {
-        "tokenizer": Component("tokenizer", "", ()),
+        "tokenizer": Component("tokenizer", "", _TOKENIZERS),
         "text_encoder": Component("text_encoder", "model", ("Qwen3Model", "Qwen3ForCausalLM"), ("lm_head.weight",)),
         "denoiser": Component("transformer", "diffusion_pytorch_model", ("ZImageTransformer2DModel",)),
         "vae": Component("vae", "diffusion_pytorch_model", ("AutoencoderKL",)),
@@ -61,7 +64,11 @@ class ZImage:
 
     def reach(self, config: Mapping[str, Any]) -> tuple[int, int]:  # Any: the library's JSON
         """The position table has one row per text position (the picture stands behind it) and per patch of 16 pixels."""
-        texts, rows, columns = config.get("axes_lens", (1024, 512, 512))
+        found = config.get("axes_lens", (1024, 512, 512))
+        if len(found) != 3 or not all(type(side) is int and side > 0 for side in found):
+            text = f"transformer/config.json gives axes_lens {str(list(found))[:60]}; it takes three whole numbers above 0"
+            raise Refused(f"{text}. Copy the file again", port="model", code="out_of_range")
+        texts, rows, columns = found
         longest = (texts - 2) // SEQUENCE_MULTIPLE * SEQUENCE_MULTIPLE
         return min(rows, columns) * 16, min(longest, self.bounds.text)
 
@@ -85,9 +92,12 @@ class ZImage:
         return load_whole(model, folder, dtype, self.components[role].extra)
 
     def tokenize(self, tokenizer: Any, text: str) -> tuple[torch.Tensor, torch.Tensor, bool]:  # Any: see Family
-        """The chat template with thinking on, padded to 512 tokens."""
-        message = [{"role": "user", "content": text}]
-        prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True, enable_thinking=True)
+        """One message with thinking on, padded to 512 tokens.
+
+        The words are Qwen3's own template for that, written here: a template of the model's files is a program, and only
+        its text enters the model's identity.
+        """
+        prompt = f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
         longest = self.bounds.text
         found = tokenizer([prompt], padding="max_length", max_length=longest, truncation=True, return_tensors="pt")
         # A longer text loses its end; the untruncated count is asked for only if the mask leaves no padding.
@@ -96,7 +106,13 @@ class ZImage:
         return found.input_ids, found.attention_mask, truncated
 
     def encode(self, encoder: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:  # Any: see Family
-        """The hidden states before the last layer."""
+        """The hidden states before the last layer. Raises ValueError for a token that the encoder does not know.
+
+        On an accelerator such a token would end the process: its kernels check nothing and say so for ever after.
+        """
+        known, largest = encoder.get_input_embeddings().num_embeddings, int(ids.max())
+        if largest >= known:
+            raise ValueError(f"the tokenizer gave token {largest}, the text encoder knows {known}. {ADVICE}")
         output = encoder(input_ids=ids, attention_mask=mask.bool(), output_hidden_states=True)
         hidden: torch.Tensor = output.hidden_states[-2]
         return hidden

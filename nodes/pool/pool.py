@@ -10,7 +10,7 @@ import gc
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -101,18 +101,20 @@ class Pool:
         """Return freed memory to the driver. Workers call it after every run, however the run ended (spec H12)."""
         self._release_memory()
 
-    def _sweep(self) -> None:
+    def sweep(self) -> None:
         """Free what only reference cycles still hold, then trim. A collection takes tenths of a second, trimming none."""
         gc.collect()
         self.trim()
 
-    def evict(self, recipe: Recipe[Any] | None = None) -> int:  # Any: of any kind
-        """Drop a recipe's part, or all parts, unless pinned; gives the bytes freed in the ledger."""
+    def evict(self, recipe: Recipe[Any] | None = None, *, keep: Collection[Recipe[Any]] = ()) -> int:  # Any: of any kind
+        """Drop a recipe's part, or all parts but `keep`, unless pinned; gives the bytes freed in the ledger."""
         with self._table:
-            keys = [key for key, e in self._entries.items() if e.pins == 0 and (recipe is None or key == recipe)]
+            keys = [
+                key for key, e in self._entries.items() if e.pins == 0 and (recipe is None or key == recipe) and key not in keep
+            ]
             freed = sum(self._entries.pop(key).nbytes for key in keys)
         if freed:
-            self._sweep()
+            self.sweep()
         return freed
 
     def _pin(self, recipe: Any) -> _Entry:  # Any: a Recipe that is also Sized
@@ -144,7 +146,7 @@ class Pool:
             del self._entries[entry.recipe]
             over -= entry.nbytes
             entry.live = None
-        self._sweep()
+        self.sweep()
 
     def _live(self, entry: _Entry) -> Any:  # Any: what the recipe builds
         with entry.building:
@@ -163,11 +165,21 @@ class Pool:
         entry.failed = True
         with self._table:
             del self._entries[entry.recipe]
-        cause: BaseException | None = error
-        while cause is not None:
-            traceback.clear_frames(cause.__traceback__)
-            cause = cause.__cause__ or cause.__context__
-        self._sweep()
+        clear_frames(error)
+        self.sweep()
+
+
+def clear_frames(error: BaseException) -> None:
+    """Let go of what the frames of an error and its causes hold: one kept exception keeps a denoiser's activations alive."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        found = waiting.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        traceback.clear_frames(found.__traceback__)
+        waiting += [found.__cause__, found.__context__]
 
 
 def _mib(size: int) -> str:

@@ -15,6 +15,7 @@ from diffusers.utils.torch_utils import randn_tensor
 
 from graph.context import Context
 from nodes.families.family import Conditioning, Family, Forward, Schedule
+from nodes.finite import demand_finite
 from nodes.sampling.preview import encoded_preview
 from nodes.sampling.step_cache import RunningCache
 from nodes.tensors import torch_device
@@ -57,7 +58,7 @@ def run(
     call: Call,
     start_cache: StartCache,
 ) -> Denoised:
-    """Walk the schedule. Raises `Cancelled` between steps, ValueError if `strength` leaves no step."""
+    """Walk the schedule. Raises `Cancelled` between steps, ValueError if `strength` leaves no step, `NotFinite`."""
     with torch.no_grad():
         shape = family.noise_shape(net, call.latents.width, call.latents.height)
         fresh = type(scheduler).from_config(scheduler.config)
@@ -75,6 +76,7 @@ def run(
             preview = partial(encoded_preview, latents, predicted, schedule.scheduler.sigmas[schedule.skipped + step])
             latents = schedule.scheduler.step(predicted, timestep, latents, return_dict=False)[0]
             ctx.progress(step + 1, total, preview)
+        demand_finite(latents, "latents", "the latents")
         return Denoised(latents, total, {"all": total} if cache is None else dict(cache.computed))
 
 

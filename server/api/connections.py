@@ -27,7 +27,10 @@ MOST_LINE_BYTES: Final = 8190
 #: A connection whose headers have grown over this without being whole is closed.
 MOST_HEADER_BYTES: Final = 16 * 1024
 _MOST_HEADERS: Final = 100
+#: Connections that the kernel may hold until they are accepted.
 _BACKLOG: Final = 1024
+#: Accepted in one go. asyncio goes on with the others even when it has no file descriptor left, and tells of each.
+_ACCEPTED_AT_ONCE: Final = 16
 
 
 class Limits(NamedTuple):
@@ -57,7 +60,9 @@ class Connections:
         server = self._runner.server
         assert server is not None
         for one in sockets:
-            self._listeners.append(await loop.create_server(lambda: Connection(server, self), sock=one, backlog=_BACKLOG))
+            listener = await loop.create_server(lambda: Connection(server, self), sock=one, backlog=_ACCEPTED_AT_ONCE)
+            self._listeners.append(listener)
+            one.listen(_BACKLOG)
 
     async def close(self, grace_s: float) -> None:
         """Accept no more; requests under way get `grace_s` to end."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from server.problems import Refusal
+
 if TYPE_CHECKING:
     from graph.compile import Compiled
     from graph.engine import Engine
@@ -62,6 +64,17 @@ def cache_clear(engine: Engine, arguments: Arguments) -> Answer:
     return clear_json(engine.memories, arguments.get("disk_cache") is True)
 
 
+def free_memory(engine: Engine, arguments: Arguments) -> Answer:
+    """Drop what is resident and not in use. Raises Refusal for a device that is not there, or is at a node."""
+    device = arguments.get("device")
+    if device is not None and device not in engine.devices:
+        raise Refusal("not_found", f'There is no device "{device}"; the devices are {", ".join(engine.devices)}.')
+    freed = engine.release(device)
+    if device is not None and device not in freed:
+        raise Refusal("in_use", f"{device} is at a node; free its memory when that has ended, or cancel its job.")
+    return {"freed_bytes": freed}
+
+
 Question = Callable[["Engine", Arguments], Answer]
 
 #: Answered by threads of their own, so that a plan waits for no reading of the whole cache.
@@ -70,4 +83,5 @@ SLOW: Final[Mapping[str, Question]] = {
     "cache_stats": cache_stats,
     "cache_verify": cache_verify,
     "cache_clear": cache_clear,
+    "free_memory": free_memory,
 }

@@ -15,12 +15,14 @@ import os
 import signal
 import socket
 import sys
+import time
 from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final, Literal, Protocol
 
 from graph.child import child_environment, end_orphans
 from graph.errors import Problem
+from graph.trials import Try, clear, open_tries
 from server.engine import messages
 from server.engine.framing import BadFrame, Vocabulary, encode, receive
 from server.engine.options import EngineOptions
@@ -39,6 +41,7 @@ LONGEST_PAUSE_S: Final = 30.0
 #: How long the engine may take to end after a drain's grace time is over.
 ENDING_S: Final = 15.0
 
+DIED: Final = "the engine died while it worked on this job"
 #: Bytes of messages that may wait to be read.
 READ_AHEAD: Final = 2**20
 #: Until an engine has answered once it is loading its modules, which takes longer on a busy machine.
@@ -66,7 +69,7 @@ class EngineListener(Protocol):
         """A job has ended."""
 
     def on_tried(self, message: messages.Tried) -> None:
-        """A job's number of tries changed."""
+        """A job's number of tries changed: also of one from before this server started, before the first `on_ready`."""
 
     def on_status(self, message: messages.Status) -> None:
         """Places and memory changed."""
@@ -87,9 +90,10 @@ class EngineLink:
     def __init__(
         self, options: EngineOptions, listener: EngineListener, *,
         ping_s: float = PING_S, ping_deadline_s: float = PING_DEADLINE_S,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep, clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep, clock: Callable[[], float] = time.monotonic,
+        module: str = "server.engine.process",
     ) -> None:  # fmt: skip
-        """`sleep` and `clock` pass the time between a death and the next start."""
+        """`sleep` and `clock` pass the time between a death and the next start; `module` is what the child runs."""
         self.options, self.listener = options, listener
         self.state: State = "stopped"
         #: What the present engine said when it was ready, and last of its places; None while there is none.
@@ -100,7 +104,7 @@ class EngineLink:
         #: How many engines were started anew.
         self.restarts = 0
         self._ping_s, self._missed_at_most = ping_s, max(1, round(ping_deadline_s / ping_s))
-        self._sleep, self._clock = sleep, clock
+        self._sleep, self._clock, self._module = sleep, clock, module
         self._vocabulary = Vocabulary(messages.FROM_ENGINE)
         self._supervisor: asyncio.Task[None] | None = None
         self._process: Process | None = None
@@ -114,6 +118,11 @@ class EngineLink:
         self._kill_reason = ""
         self._is_stopping = self._must_reload = False
         self._hurry = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is an engine."""
+        return None if self._process is None else self._process.pid
 
     # ---- life ----
 
@@ -153,11 +162,11 @@ class EngineLink:
             self._send(messages.Quit(0.0))
 
     async def _supervise(self) -> None:
-        clock = self._clock or asyncio.get_running_loop().time
         waits = pauses()
+        await self._charge()
         while not self._is_stopping:
             self.state, self._must_reload, self._kill_reason = "starting", False, ""
-            reason, ready_at = await self._live(clock)
+            reason, ready_at = await self._live()
             is_wanted = self._must_reload and not self._kill_reason
             if self._is_stopping:
                 self._forget_engine("the server stops")
@@ -169,7 +178,7 @@ class EngineLink:
                 continue
             LOG.error("the engine is gone: %s", reason)
             self.failure = reason
-            if ready_at is not None and clock() - ready_at >= STEADY_S:
+            if ready_at is not None and self._clock() - ready_at >= STEADY_S:
                 waits = pauses()
             self.state = "waiting"
             await self._pause(next(waits))
@@ -199,9 +208,12 @@ class EngineLink:
         if was_known:
             self._tell(self.listener.on_lost, reason)
 
-    async def _live(self, clock: Callable[[], float]) -> tuple[str, float | None]:
+    async def _live(self) -> tuple[str, float | None]:
         """One engine from its start to its end: why it ended, and since when it was ready, if it was."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:  # no file descriptor is left: the next start may find one
+            return f"it cannot be started: {error}", None
         with theirs:
             try:
                 process = await self._spawn(theirs)
@@ -222,7 +234,7 @@ class EngineLink:
             while True:
                 message = await receive(reader, self._vocabulary)
                 if isinstance(message, messages.Hello):
-                    ready_at = clock()
+                    ready_at = self._clock()
                 self._hear(message)
         except (EOFError, OSError):
             pass
@@ -244,7 +256,7 @@ class EngineLink:
     async def _spawn(self, theirs: socket.socket) -> Process:
         # In a session of its own: Ctrl-C is the server's to handle, and what the engine starts can be ended with it.
         # -P: the current folder may hold anything, a folder called graph too.
-        command = [sys.executable, "-P", "-m", "server.engine.process", str(theirs.fileno()), self.options.to_json()]
+        command = [sys.executable, "-P", "-m", self._module, str(theirs.fileno()), self.options.to_json()]
         # What a node prints belongs to the log, like what goes to stderr.
         return await asyncio.create_subprocess_exec(
             *command, pass_fds=(theirs.fileno(),), env=child_environment(), start_new_session=True,
@@ -263,9 +275,20 @@ class EngineLink:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)  # a child that was reading the node types
         # Workers end by themselves, and note before that the death was not their work's fault.
-        await asyncio.to_thread(end_orphans, self.options.spool)
+        await self._charge()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(logging_task, 1.0)
+
+    async def _charge(self) -> None:
+        """Make sure that nothing of an engine that is gone still runs, and tell under which jobs a process died unseen."""
+        await asyncio.to_thread(end_orphans, self.options.spool)
+        try:
+            tries = await asyncio.to_thread(open_tries, self.options.ledger)
+            for job, count in counted(tries).items():
+                self._tell(self.listener.on_tried, messages.Tried(job, count, DIED))
+            await asyncio.to_thread(clear, self.options.ledger)
+        except OSError as error:
+            LOG.error("the ledger of tries cannot be read: %s", error)
 
     def _kill(self, reason: str) -> None:
         self._kill_reason = reason
@@ -395,6 +418,14 @@ def refusal_from(document: dict[str, Any]) -> Refusal:  # Any: plain JSON
     problems = [Problem(**problem) for problem in document.get("problems", [])]
     facts = {name: value for name, value in document.items() if name not in known}
     return Refusal(document["code"], document["detail"], problems=problems, **places, **facts)
+
+
+def counted(tries: Iterable[Try]) -> dict[str, int]:
+    """The number of tries of each job, with the one that has just ended."""
+    found: dict[str, int] = {}
+    for one in tries:
+        found[one.run] = max(found.get(one.run, 0), one.tries + 1)
+    return found
 
 
 def _kill_process(process: Process) -> None:

@@ -42,6 +42,11 @@ class EngineOptions:
         """Where engines keep values on their way, and the notes of their child processes."""
         return self.home / "spool"
 
+    @property
+    def ledger(self) -> Path:
+        """Where is noted which jobs' nodes are being called."""
+        return self.home / "tries"
+
     def to_json(self) -> str:
         """One JSON object."""
         return json.dumps({**asdict(self), "home": str(self.home), "output_folder": str(self.output_folder)})

@@ -109,8 +109,3 @@ def _described(value: object) -> Any:  # Any: plain JSON
     if packed.type in _PLAIN:
         return value_json(packed.fields["value"])
     return packed_json(packed) | {"digest": value.digest.hex()}
-
-
-def device_seconds(nodes: Sequence[NodeResult]) -> float:
-    """Seconds on devices."""
-    return sum(one.seconds for one in nodes if one.device not in ("", "host"))

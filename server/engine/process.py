@@ -27,6 +27,7 @@ from graph.collector import relax_collector
 from graph.engine import Engine
 from graph.errors import LatentgraphError, WorkflowError
 from graph.folder import StoreUnavailable
+from graph.places import PlaceStatus
 from server.engine import answers, messages
 from server.engine.equipment import equipment_of, limits_of
 from server.engine.failures import INTERNAL, job_problem
@@ -36,6 +37,7 @@ from server.engine.options import EngineOptions
 from server.engine.outbox import Outbox
 from server.engine.outcome import Teller, planned_rows
 from server.engine.work import Work
+from server.jobs.record import MOST_TRIES
 from server.problems import Refusal
 
 #: One that is long must not hold up another.
@@ -45,7 +47,18 @@ ANSWERERS: Final = 2
 REMEMBERED: Final = 10_000
 #: How long what waits to be sent may take when the engine ends.
 LAST_WORDS_S: Final = 5.0
+#: Seconds between two looks at the places; how many looks share one count of what is kept.
 STATUS_S: Final = 1.0
+FACTS_EVERY: Final = 5
+
+
+class _Poisonous(Exception):
+    """A process died under the job too often."""
+
+    def __init__(self, tries: int) -> None:
+        super().__init__(
+            f"A process died under this job {tries} times in a row, so it is not tried again; look at the log, change it, retry it."
+        )
 
 
 class EngineProcess:
@@ -72,7 +85,7 @@ class EngineProcess:
             messages.Watch: self._watch,
             messages.Ask: self._ask,
             messages.Ping: lambda ping: self._outbox.put(messages.Pong(ping.number)),
-            messages.Quit: lambda quit: threading.Thread(target=self._quit, args=(quit.grace_s,)).start(),
+            messages.Quit: self._quit,
         }
 
     def serve(self) -> None:
@@ -106,7 +119,12 @@ class EngineProcess:
                 setup=equipment.setup,
                 limits=limits_of(options, equipment.device_bytes),
                 device_class=equipment.device_class,
-                host_lanes=options.host_workers,
+                host_workers=options.host_workers,
+                ledger=options.ledger,
+                most_tries=MOST_TRIES,
+                time_limits=options.time_limits_s,
+                default_time_limit=options.time_limit_s,
+                cancel_grace_s=options.cancel_grace_s,
             )
         except Exception as error:
             if not isinstance(error, (LatentgraphError, OSError)):
@@ -116,6 +134,7 @@ class EngineProcess:
             os._exit(1)
         relax_collector()
         self._ready.set()
+        threading.Thread(target=self._tell_status, name="latentgraph-status", daemon=True).start()
         self._outbox.put(messages.Hello(messages.PROTOCOL, list(engine.devices), engine.environment, equipment.catalogue))
 
     def _started(self) -> Engine:
@@ -124,11 +143,14 @@ class EngineProcess:
         assert self._engine is not None
         return self._engine
 
-    def _quit(self, grace_s: float) -> None:
+    def _quit(self, message: messages.Quit) -> None:
+        self._is_quitting = True
+        threading.Thread(target=self._drain, args=(message.grace_s,), name="latentgraph-drain").start()
+
+    def _drain(self, grace_s: float) -> None:
         """Let what runs end by itself for a time, then leave. What did not end stays the server's to submit again."""
         until = time.monotonic() + grace_s
         with self._over:
-            self._is_quitting = True
             self._over.wait_for(lambda: not self._running(), timeout=max(0.0, until - time.monotonic()))
             left = list(self._works.values())
         for work in left:
@@ -180,6 +202,8 @@ class EngineProcess:
             self._fail(
                 work, job_problem(refusal.code, refusal.message, node=refusal.node, port=refusal.port, problems=refusal.problems)
             )
+        except _Poisonous as error:
+            self._fail(work, job_problem("worker_lost", str(error)))
         except StoreUnavailable as error:
             self._log.mistake(error, job)
             self._fail(work, job_problem("disk_full", self._teller.text(str(error))))
@@ -196,17 +220,22 @@ class EngineProcess:
         engine, submit = self._started(), work.submit
         if work.is_over:
             return
-        plan = engine.plan(engine.load(submit.document), targets=submit.targets, seeds=submit.seeds)
+        if submit.tries >= MOST_TRIES:
+            raise _Poisonous(submit.tries)
+        compiled, job, tries = engine.load(submit.document), submit.job, submit.tries
+        plan = engine.plan(compiled, targets=submit.targets, seeds=submit.seeds, run_id=job, tries=tries)
         if work.is_over or self._is_quitting:
             return
         handle = engine.start(
             plan,
             output_folder=self._options.output_folder,
-            priority=work.priority,
+            priority=submit.priority,
             client=submit.client,
             listener=partial(self._outbox.look_at, work),
+            run_id=job,
+            tries=tries,
         )
-        planned = messages.Planned(submit.job, planned_rows(plan))
+        planned = messages.Planned(job, planned_rows(plan))
         with work.lock:
             if not work.is_over:
                 self._outbox.put(planned)  # before anybody can see the run: nothing is told before it
@@ -214,8 +243,10 @@ class EngineProcess:
                 handle.watch_previews(work.watched)
         if work.handle is None:
             handle.cancel()
-        else:
-            self._outbox.look_at(work)
+            return
+        if work.priority != submit.priority:
+            handle.prioritise(work.priority)
+        self._outbox.look_at(work)
 
     def _cancel(self, message: messages.Cancel) -> None:
         work = self._works.get(message.job)
@@ -234,6 +265,8 @@ class EngineProcess:
         work = self._works.get(message.job)
         if work is not None:
             work.priority = message.priority
+            if work.handle is not None:
+                work.handle.prioritise(message.priority)
 
     def _watch(self, message: messages.Watch) -> None:
         work = self._works.get(message.job)
@@ -242,6 +275,31 @@ class EngineProcess:
                 work.watched = message.wanted
                 if work.handle is not None:
                     work.handle.watch_previews(message.wanted)
+
+    # ---- places and memory ----
+
+    def _tell_status(self) -> None:
+        engine, before, ticks = self._started(), None, 0
+        facts: dict[str, Any] = {}  # Any: plain JSON
+        while True:
+            if ticks % FACTS_EVERY == 0:
+                facts = self._facts(engine)
+            status = messages.Status([self._place(place) for place in engine.places()], facts)
+            if status != before:
+                self._outbox.put(status)
+            before, ticks = status, ticks + 1
+            time.sleep(STATUS_S)
+
+    def _place(self, place: PlaceStatus) -> dict[str, Any]:  # Any: plain JSON
+        found = place._asdict()
+        return {**found, "job": found.pop("run"), "message": self._teller.text(place.message)}
+
+    def _facts(self, engine: Engine) -> dict[str, Any]:  # Any: plain JSON
+        memo = engine.memories.memo
+        facts: dict[str, Any] = {"ram_bytes": memo.values.bytes}
+        with suppress(StoreUnavailable):
+            facts["memo_bytes"] = memo.store.stats().bytes + memo.table.bytes_on_disk()
+        return facts
 
     # ---- questions ----
 

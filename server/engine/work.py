@@ -13,7 +13,7 @@ from server.engine.failures import INTERNAL, job_problem
 from server.engine.log import Log
 from server.engine.messages import Ended, Submit, Tried
 from server.engine.outbox import Told
-from server.engine.outcome import Teller, device_seconds, output_json
+from server.engine.outcome import Teller, output_json
 
 
 class Work:
@@ -67,7 +67,7 @@ class Work:
         self._log_failures(nodes)
         found = {
             "seconds": run.seconds,
-            "device_seconds": device_seconds(nodes),
+            "device_seconds": run.device_seconds,
             "nodes": [self._teller.node(node) for node in nodes],
             "outputs": {name: output_json(value) for name, value in values_of(run).items()},
             "absent": {name: say(reason) for name, reason in run.plan.absent.items()},

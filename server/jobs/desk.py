@@ -157,6 +157,7 @@ class Desk:
         #: Ends that the disk refused.
         self._unwritten: dict[str, Ended] = {}
         self._is_closed = False
+        self._taking_over = 0
 
     # ---- life ----
 
@@ -365,23 +366,23 @@ class Desk:
         if id in self._cancelling:
             return await asyncio.shield(self._cancelling[id])
         if id in self._queue.waiting:
-            task = self._cancelling[id] = self._spawn(self._cancel_waiting(id))
+            entry = self._queue.waiting[id]
+            self._queue.remove(id)  # now: it must not be started while the end is written
+            task = self._cancelling[id] = self._spawn(self._cancel_waiting(entry))
             return await asyncio.shield(task)
         job = await self.get(id)
         if not job.is_final:
             raise Refusal("conflict", "The job is being accepted this moment. Try again.", retry_after_s=1, state=job.state)
         raise Refusal("conflict", f"The job is {job.state} already; what has ended cannot be cancelled.", state=job.state)
 
-    async def _cancel_waiting(self, id: str) -> Job:
-        entry = self._queue.waiting[id]
-        self._queue.remove(id)
+    async def _cancel_waiting(self, entry: Entry) -> Job:
         try:
-            return await self._write_end(id, "cancelled", JobResult())
+            return await self._write_end(entry.id, "cancelled", JobResult())
         except Refusal:
             self._queue.add(entry)
             raise
         finally:
-            del self._cancelling[id]
+            del self._cancelling[entry.id]
             self._dispatch()
 
     async def _cancel_under_way(self, id: str, under_way: _UnderWay) -> Job:
@@ -449,7 +450,7 @@ class Desk:
 
     def _dispatch(self) -> None:
         """Give the engine what it has room for."""
-        if not self._has_engine or self._is_paused or self._is_draining or self._retry_at is not None:
+        if not self._has_engine or self._taking_over or self._is_paused or self._is_draining or self._retry_at is not None:
             return
         while self._queue.has_room() and (entry := self._queue.take()) is not None:
             self._under_way[entry.id] = _UnderWay(heard=self._monotonic())
@@ -543,8 +544,16 @@ class Desk:
         self._has_engine = True
         self._queue.devices = max(1, len(hello.devices))
         self._queue.most_seconds = self._most_hours * 3600 * self._queue.devices
-        for id in [id for id, one in self._under_way.items() if one.is_started and not one.is_ending]:
-            self._spawn(self._submit_again(id))
+        self._spawn(self._take_over())
+
+    async def _take_over(self) -> None:
+        """Give the engine what is running, in the order in which it began, before anything new."""
+        self._taking_over += 1
+        try:
+            for id in [id for id, one in self._under_way.items() if one.is_started and not one.is_ending]:
+                await self._submit_again(id)
+        finally:
+            self._taking_over -= 1
         self._dispatch()
 
     async def _submit_again(self, id: str) -> None:
@@ -556,16 +565,20 @@ class Desk:
             return
         try:
             started = await self._kept(self._store.running(id))
-        except Refusal:
-            await asyncio.sleep(RETRY_SECONDS)
-            if id in self._under_way and self._has_engine:
-                self._spawn(self._submit_again(id))
+        except Refusal as refusal:
+            log.warning("job %s cannot be read to be submitted again: %s", id, refusal.message)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._submit_again_later, id)
             return
         if started is not None and self._has_engine and not under_way.is_ending:
             under_way.heard = self._monotonic()
             self._engine.submit(_submission(started.job, started.document))
             if under_way.is_cancelled:
                 self._engine.cancel(id)
+
+    def _submit_again_later(self, id: str) -> None:
+        under_way = self._under_way.get(id)
+        if self._has_engine and under_way is not None and not under_way.is_ending:
+            self._spawn(self._submit_again(id))
 
     def on_lost(self, reason: str) -> None:
         """The engine is gone. What ran stays running: the next engine gets it again."""

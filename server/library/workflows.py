@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,8 @@ from graph.document import Document, Node, read_document, write_document
 from graph.errors import WorkflowError
 from graph.spec import Model
 from nodes.models import list_models
+from server.assignments import PickedFile
+from server.files import bring
 from server.library.changes import Changes
 from server.library.confine import Root
 from server.library.folder import Content, Folder, Stamp
@@ -28,6 +31,8 @@ from server.library.node_types import Known, NodeTypes
 from server.library.precondition import CREATE, Precondition, etag_of
 from server.problems import Refusal
 from server.settings import WrongUsage
+
+_log: Final = logging.getLogger("latentgraph.library")
 
 #: Larger files are listed and not read.
 MOST_BYTES: Final = 16 << 20
@@ -144,8 +149,8 @@ class Workflows:
         self._home, self._node_types = home, node_types
         self._own = _Place(Folder(Root(home), "workflows", "the workflows folder"), "own")
         named = [_Place(_named_folder(path), "folder") for path in folders]
-        has_shipped = templates is not None and templates.is_dir()
-        shipped = [_Place(Folder(Root(templates), "", "the shipped workflows"), "template")] if templates and has_shipped else []
+        self._templates = templates if templates is not None and templates.is_dir() else None
+        shipped = [_Place(Folder(Root(one), "", "the shipped workflows"), "template") for one in (self._templates,) if one]
         self._places = [*named, self._own, *shipped]
         self._versions = self._own.folder.inner(".versions")
         self._lock = threading.Lock()
@@ -155,8 +160,9 @@ class Workflows:
     # What others ask.
 
     async def start(self) -> None:
-        """Remove what a killed server left half-written in the data folder."""
+        """Remove what a killed server left half-written, and bring the files that the shipped workflows name."""
         await asyncio.to_thread(self._own.folder.sweep)
+        await asyncio.to_thread(self._bring_shipped)
 
     async def entries(self) -> list[Entry]:
         """Every workflow, by name; files that cannot be read as one too, with the problem."""
@@ -319,6 +325,22 @@ class Workflows:
                 found.setdefault(name, (position, stamp))
         return found
 
+    def _bring_shipped(self) -> None:
+        """A template's files lie beside it; a job needs them among the uploads."""
+        if self._templates is None:
+            return
+        folder = self._templates
+        named: set[tuple[str, str]] = set()
+        for text in _contents(self._places[-1].folder):
+            with contextlib.suppress(WorkflowError):
+                named |= _named_files(read_document(text))
+        picked = [PickedFile(folder / name, digest) for name, digest in named if name and (folder / name).is_file()]
+        for one in picked:
+            try:
+                bring(self._home, [one])
+            except WorkflowError as error:
+                _log.warning("A shipped workflow lacks a file: %s", error)
+
     def _files(self) -> frozenset[str]:
         named: set[str] = set()
         for place in self._places:
@@ -476,6 +498,13 @@ def texts_of(document: Document) -> frozenset[tuple[str, str, str]]:
         for port, value in node.inputs.items()
         if type(value) is str and len(value) <= _LONGEST_MODEL_NAME
     )
+
+
+def _named_files(document: Document) -> set[tuple[str, str]]:
+    """(name, SHA-256) of the files at the document's inputs."""
+    values = [value for node in _all_nodes(document) for value in node.inputs.values() if type(value) is dict]
+    found = ((value.get("file"), value.get("sha256")) for value in values)
+    return {(name, digest) for name, digest in found if type(name) is type(digest) is str and "/" not in name}
 
 
 def _all_nodes(document: Document) -> list[Node]:

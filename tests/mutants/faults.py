@@ -49,6 +49,7 @@ DISK, EVENTS, SCHEDULE = (
     "tests/graph/test_schedule.py",
 )
 WORKERS = "tests/graph/test_workers.py"
+WORKFLOWS = "tests/server/library/test_workflows.py"
 
 FAULTS: Final = (
     # ---- keys ----
@@ -132,7 +133,7 @@ FAULTS: Final = (
     ),
     Fault(
         "done is told before the result is written", "graph/execute.py",
-        '            self._commit(job, values, action)\n            self._finish(job, place, values, "done", seconds)\n',
+        '            is_kept = self._commit(job, values, action)\n            self._finish(job, place, values, "done", seconds, is_kept=is_kept)\n',
         '            self._finish(job, place, values, "done", seconds)\n            self._commit(job, values, action)\n', (DAMAGE,),
     ),
     Fault(
@@ -186,7 +187,7 @@ FAULTS: Final = (
     ),
     Fault(
         "memory is given back after good runs only", "graph/execute.py",
-        "        self._trims.update(run.places)\n", "        self._trims.update(() if run.cancelled else run.places)\n", (CANCEL,),
+        "        self._trims.update(run.workers)\n", "        self._trims.update(() if run.cancelled else run.workers)\n", (CANCEL,),
     ),
     # ---- failing, telling ----
     Fault(
@@ -228,5 +229,47 @@ FAULTS: Final = (
         "shift before scale", "nodes/families/zimage.py",
         "(samples.to(vae.dtype) / vae.config.scaling_factor) + vae.config.shift_factor",
         "(samples.to(vae.dtype) + vae.config.shift_factor) / vae.config.scaling_factor", ("tests/nodes/test_zimage_equals_diffusers.py",),
+    ),
+    # ---- saved workflows ----
+    Fault(
+        "If-Match is ignored", "server/library/precondition.py",
+        'if self.match not in ("*", etag):', "if False:", (WORKFLOWS,),
+    ),
+    Fault(
+        "a workflow is replaced without a word on which version", "server/library/precondition.py",
+        "        if self.match is None:\n", "        if False:\n", (WORKFLOWS,),
+    ),
+    Fault(
+        "a file takes its name before its content is on the disk", "server/library/confine.py",
+        "        os.fsync(self.file)\n        os.rename(self.name", "        os.rename(self.name", (WORKFLOWS,),
+    ),
+    Fault(
+        "any name can be a workflow's", "server/library/workflows.py",
+        "    if not _is_name(name):\n        message", "    if False:\n        message", (WORKFLOWS,),
+    ),
+    Fault(
+        "what a save replaces is lost", "server/library/workflows.py",
+        "        elif place is found.place:\n            self._keep(name, found)\n", "", (WORKFLOWS,),
+    ),
+    Fault(
+        "a link in the workflows folder is replaced", "server/library/folder.py",
+        "if not self.root.has(self._path(name)) and name in self.names():", "if False:", (WORKFLOWS,),
+    ),
+    Fault(
+        "a model is removed while a job needs it", "server/api/routes/models.py",
+        "    if job is not None:\n", "    if False:\n", ("tests/server/api/test_library_routes.py",),
+    ),
+    Fault(
+        "a model is removed where a link leads", "server/library/model_folders.py",
+        "_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC", "_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC",
+        ("tests/server/api/test_library_routes.py",),
+    ),
+    Fault(
+        "workflows of any size are checked", "server/library/checking.py",
+        "    if count > most_nodes:\n", "    if False:\n", ("tests/server/api/test_workflow_routes.py",),
+    ),
+    Fault(
+        "restore overwrites", "server/backup.py",
+        "if home.exists() and (not home.is_dir() or any(home.iterdir())):", "if False:", ("tests/server/test_backup.py",),
     ),
 )  # fmt: skip

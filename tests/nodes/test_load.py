@@ -189,7 +189,8 @@ def spoil_missing_shard(folder):
 
 
 def spoil_pickle(folder):
-    (folder / WEIGHTS).rename(folder / "transformer" / "diffusion_pytorch_model.bin")
+    (folder / WEIGHTS).unlink()
+    torch.save({"weight": torch.zeros(1)}, folder / "transformer" / "diffusion_pytorch_model.bin")
 
 
 def spoil_cut_short(folder):
@@ -260,10 +261,12 @@ WRONG = {
     spoil_dtype: "the weights in transformer hold numbers of the type X32, which is not known here; take the model in one of ",
     spoil_missing_shard: "transformer/diffusion_pytorch_model.safetensors.index.json lists 2 shards, of which b.safetensors "
     "is missing; copy the model folder again",
-    spoil_pickle: "diffusion_pytorch_model.bin is a pickle, which is never loaded: convert it to safetensors",
-    spoil_cut_short: "transformer/diffusion_pytorch_model.safetensors is damaged: it is .* bytes long, its header says otherwise",
-    spoil_garbage: "is damaged: its header says .* bytes",
-    spoil_header: "is damaged: its header cannot be read",
+    spoil_pickle: r"diffusion_pytorch_model.bin is a zip archive \(.*pickles.*\): it could run code when it is read, so it is never "
+    "loaded. Take the model as safetensors, or convert it where you trust it",
+    spoil_cut_short: "transformer/diffusion_pytorch_model.safetensors is damaged or no safetensors file: its tensors take .* bytes and "
+    "it has .* for them, so its end is missing or not its own. Copy the file again",
+    spoil_garbage: "is damaged or no safetensors file: its header says .* bytes, the file has 64. Copy the file again",
+    spoil_header: "is damaged or no safetensors file: its header does not begin with an object",
     spoil_class: 'transformer/config.json describes a "FluxTransformer2DModel", but z-image takes ZImageTransformer2DModel',
     spoil_width: r"the denoiser takes 99 wide text \(cap_feat_dim\), the text_encoder gives 32",
     spoil_pipeline: 'the model folder is a "ZimagePipeline", which no model family here can run. Did you mean "ZImagePipeline"',

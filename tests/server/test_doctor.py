@@ -20,7 +20,9 @@ def findings(home: Path, name: str) -> dict[str, Finding]:
 
 
 def test_every_setting_is_shown_with_its_value_and_where_that_comes_from(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "settings.toml").write_text('max_nodes = 99\n[webhooks.me]\nurl = "https://me.example"\nsecret = "canary-canary-canary"\n')
+    (home / "settings.toml").write_text(
+        'max_nodes = 99\n[webhooks.me]\nurl = "https://me.example"\nsecret = "canary-canary-canary"\n'
+    )
     monkeypatch.setenv("LATENTGRAPH_PORT", "9000")
     found = findings(home, "settings")
     assert {f"setting {name}" for name in Settings.model_fields} < found.keys()
@@ -43,7 +45,9 @@ def test_too_little_free_space_is_told_before_the_server_refuses(home: Path, mon
     monkeypatch.setenv("LATENTGRAPH_MIN_FREE_BYTES", str(2**50))
     finding = findings(home, "settings")["disk floor"]
     assert finding.state == "wrong"
-    assert re.search(r"The disk has \d+ MiB free; below 1073741824 MiB nothing new is taken\. .*lower min_free_bytes\.", finding.message)
+    assert re.search(
+        r"The disk has \d+ MiB free; below 1073741824 MiB nothing new is taken\. .*lower min_free_bytes\.", finding.message
+    )
 
 
 def test_the_token_is_looked_at_and_never_made_or_shown(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from pydantic import StringConstraints
@@ -77,7 +78,8 @@ async def _remove(call: Call, name: str) -> None:
         raise Refusal("in_use", f'Model "{name}" is used by job {job}. Cancel it or let it end, then remove the model.', job=job)
     engine = call.services.engine
     if engine is not None and engine.state == "ready":
-        await engine.ask("free_memory", device=None)
+        with suppress(Refusal):  # a device that keeps its copy of the weights reads the file no more
+            await engine.ask("free_memory", device=None)
     await call.services.models.remove(name)
 
 

@@ -64,6 +64,7 @@ def die_once(ctx: Context, name: str) -> int:
     if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.006)  # so that the result is kept
     return 5
 
 
@@ -89,7 +90,25 @@ def long_text(ctx: Context, times: int) -> str:
     return "0123456789" * times
 
 
-REGISTRY = Registry.of(tally, gate, slow_to_plan, die_once, where, open_file, speak, long_text, *engine_kit.NODES)
+@node(title="Die", version=1, place="device")
+def die(ctx: Context, how: str) -> int:
+    if how == "exit":
+        os._exit(3)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@node(title="Endless", version=1, place="device")
+def endless(ctx: Context) -> int:
+    for step in range(1, int(PATIENCE * 1000)):
+        ctx.progress(step, 1_000_000, lambda: b"endless")
+        time.sleep(0.001)
+    raise TimeoutError("nobody cancelled")
+
+
+REGISTRY = Registry.of(
+    die, endless,tally, gate, slow_to_plan, die_once, where, open_file, speak, long_text, *engine_kit.NODES
+)  # fmt: skip
 
 
 def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, PlainRuntime]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.engine.link import EngineLink
-from server.engine.messages import Ended, Hello, Planned, Status, Submit, Tried
+from server.engine.messages import Ended, Hello, Ping, Planned, Pong, Status, Submit, Tried
 from server.engine.options import EngineOptions
 from tests.graph.engine_kit import n, workflow
 
@@ -81,8 +81,8 @@ class Lab:
 
     @property
     def pid(self) -> int:
-        assert self.link._process is not None
-        return self.link._process.pid
+        assert self.link.pid is not None
+        return self.link.pid
 
     def submit(self, job: str, document: str, **fields: Any) -> None:
         assert self.link.submit(submission(job, document, **fields))
@@ -94,6 +94,22 @@ class Lab:
 
     async def ready(self, times: int = 1) -> None:
         await self.listener.until(lambda: self.listener.count(Hello) >= times)
+
+    async def listened(self) -> None:
+        """Wait until the engine has read everything that was sent so far."""
+        answered = asyncio.Event()
+        hear = self.link._hear
+
+        def hear_too(message: tuple[Any, ...]) -> None:
+            if message == Pong(10**9):
+                answered.set()
+            hear(message)
+
+        self.link._hear = hear_too  # type: ignore[method-assign]
+        await asyncio.sleep(0)  # what another task is about to send
+        self.link._send(Ping(10**9))
+        async with asyncio.timeout(PATIENCE):
+            await answered.wait()
 
     async def reached(self, gate: str) -> None:
         """Wait until a node is at a gate."""
@@ -153,13 +169,15 @@ def options(home: Path, library: str = "equipment", **fields: Any) -> EngineOpti
 
 
 @asynccontextmanager
-async def lab(home: Path, *, library: str = "equipment", link: dict[str, Any] | None = None, **fields: Any) -> AsyncIterator[Lab]:
-    """A started engine; it is ready unless its library makes it wait."""
+async def lab(
+    home: Path, *, library: str = "equipment", link: dict[str, Any] | None = None, wait: bool = True, **fields: Any
+) -> AsyncIterator[Lab]:
+    """A started engine; with `wait` it is ready."""
     listener = Listener()
     made = Lab(EngineLink(options(home, library, **fields), listener, **(link or {})), listener, home)
     await made.link.start()
     try:
-        if library in ("equipment", "builtin_without_torch"):
+        if wait:
             await made.ready()
         yield made
     finally:

@@ -24,7 +24,7 @@ def test_a_job_is_planned_tells_its_nodes_and_ends_with_its_outputs(home: Path) 
                 ("n0", "done", "cpu"),
                 ("n1", "done", "cpu"),
             ]
-            assert ended.result["device_seconds"] == sum(row["seconds"] for row in ended.result["nodes"]) > 0
+            assert ended.result["device_seconds"] > 0
             assert "problem" not in ended.result
             assert one.listener.planned["a"].nodes == [
                 {"id": "n0", "type": "tally", "state": "waiting", "elements": 1},
@@ -290,7 +290,7 @@ def test_quit_lets_what_runs_end_and_starts_nothing_new(home: Path) -> None:
             await one.reached("door")
             await one.reached("plan")
             stopping = asyncio.create_task(one.link.stop(60.0))
-            await asyncio.sleep(0)
+            await one.listened()
             assert not one.link.submit(submission("late", tallied()))
             one.open("plan")
             one.open("door")

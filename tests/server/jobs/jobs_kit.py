@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from graph.compile import Compiled
 from graph.document import Document
 from graph.errors import Problem
+from graph.spec import NodeSpec
 from server.engine.messages import Ended, Hello, Submit
 from server.jobs.desk import Desk
 from server.jobs.orders import Order
@@ -58,7 +60,9 @@ def order(client: str = "ann", **fields: Any) -> Order:
 
 
 class FakeCatalogue:
-    specs = small_nodes.catalogue()
+    """The small nodes; `draw` needs a device, so it is thought to take 10 s and few are dispatched at once."""
+
+    specs: Mapping[str, NodeSpec] = small_nodes.catalogue() | {"draw": replace(small_nodes.catalogue()["draw"], place="device")}
 
 
 class FakeFiles:
@@ -175,12 +179,3 @@ async def office(
         yield made
     finally:
         await made.desk.close()
-
-
-def soon(value: T) -> Awaitable[T]:
-    """A value that is awaited at once."""
-
-    async def give() -> T:
-        return value
-
-    return give()

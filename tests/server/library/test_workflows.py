@@ -254,6 +254,23 @@ def test_templates_are_read_only_and_saving_one_makes_your_own(home: Path, tmp_p
     assert asyncio.run(library.read("mini")) == template
 
 
+def test_files_beside_a_template_are_brought_at_the_start(home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    (shipped / "a.png").write_bytes(b"pixels")
+    (shipped / "b.png").write_bytes(b"others")
+    (tmp_path / "c.png").write_bytes(b"outside")
+    digest = etag_of(b"pixels")
+    files = [("a.png", digest), ("b.png", digest), ("../c.png", etag_of(b"outside")), ("d.png", "0" * 64)]
+    nodes = {
+        f"n{at}": {"type": "load_image", "inputs": {"file": {"file": name, "sha256": sha}}}
+        for at, (name, sha) in enumerate(files)
+    }
+    (shipped / "t.json").write_text(text(nodes=nodes))
+    asyncio.run(Workflows(home, NodeTypes(home), templates=shipped).start())
+    assert [(path.name, path.read_bytes()) for path in (home / "files").iterdir()] == [(digest, b"pixels")]
+
+
 def test_workflows_of_a_named_folder_are_saved_there_and_new_ones_too(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "flows"
     folder.mkdir()
