@@ -207,13 +207,16 @@ class Schedule:
         self._sequence = 0
 
     def add(self, run: RunTasks) -> None:
-        """Take a run in. A client without a run here starts level with the least served of the others."""
+        """Take a run in, after those that came before unless it has a `sequence` of its own.
+
+        A client without a run here starts level with the least served of the others.
+        """
         others = {other.client for other in self.runs}
         if others and run.client not in others:
             least = min(self.used_seconds.get(client, 0.0) for client in others)
             self.used_seconds[run.client] = max(self.used_seconds.get(run.client, 0.0), least)
         self._sequence += 1
-        run.sequence = self._sequence
+        run.sequence = run.sequence or self._sequence
         self.runs.append(run)
 
     def remove(self, run: RunTasks) -> None:
