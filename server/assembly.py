@@ -32,10 +32,13 @@ from server.jobs.orders import Limits
 from server.jobs.store import JobStore
 from server.jobs.webhooks import Webhooks
 from server.library.drafts import Drafts
+from server.library.gallery import Gallery
 from server.library.model_folders import ModelFolders
 from server.library.node_types import NodeTypes
+from server.library.pictures import Pictures
 from server.library.preferences import Preferences
 from server.library.uploads import Uploads
+from server.library.values import Values
 from server.library.workflows import Workflows
 from server.metrics import Metrics
 from server.pulse import MARGIN_S, DatabasePulse, EnginePulse
@@ -124,6 +127,9 @@ class Assembly:
         )
         services.hub = Hub()
         services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
+        pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
+        services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
+        services.values = Values(home, pictures)
         services.desk = relay.desk = self._desk(services)
         services.webhooks = Webhooks.of(settings.webhooks, self.store)
         services.hub.connect(services.engine.watch, services.desk, services.webhooks.job_ended)
@@ -192,6 +198,8 @@ class Assembly:
             return
         await services.webhooks.stop()
         await services.files.close()
+        services.outputs.close()
+        services.pictures.close()
         await services.desk.close()
 
 

@@ -156,6 +156,8 @@ def _good(binding: Binding, schemas: Schemas) -> dict[str, Any]:
     if route.etag:
         found["headers"] = {"ETag": {"description": "The version.", "schema": {"type": "string"}}}
     answers = {str(binding.status): found}
+    if "Range" in route.headers:
+        answers["206"] = found | {"description": "The part that Range asks for."}
     if route.etag and route.is_safe:
         answers["304"] = {"description": "It is as If-None-Match says."}
     return answers

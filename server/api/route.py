@@ -30,7 +30,7 @@ METHODS: Final = ("GET", "PUT", "POST", "PATCH", "DELETE")
 SAFE_METHODS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 JSON: Final = "application/json"
 
-_PARAMETER: Final = re.compile(r"\{([a-z_]+)\}")
+_PARAMETER: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

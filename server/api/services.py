@@ -37,6 +37,7 @@ class Services:
     files: Any = None
     outputs: Any = None
     pictures: Any = None
+    values: Any = None
     webhooks: Any = None
     #: Where each setting comes from.
     sources: tuple[Source, ...] = ()

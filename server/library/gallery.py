@@ -98,9 +98,9 @@ class _Note(NamedTuple):
 class Gallery:
     """The outputs of a data folder. Methods are called on the event loop, work in a thread, and raise Refusal."""
 
-    def __init__(self, home: Path, forget: Callable[[str], None] = lambda id: None) -> None:
-        """`forget` is told the id of each output that was deleted: what was kept for it may go."""
-        self.root = Root(home / "outputs")
+    def __init__(self, home: Path, forget: Callable[[str], None] = lambda id: None, *, folder: Path | None = None) -> None:
+        """`forget` is told the id of each output that was deleted: what was kept for it may go. `folder`: HOME/outputs."""
+        self.root = Root(folder or home / "outputs")
         self._home = Root(home)
         self._forget = forget
         #: One of its own: a long search must not take the threads that others need.
@@ -305,14 +305,14 @@ def _is_record(id: str, found: Mapping[str, Any]) -> bool:
 
 def _output_of(id: str, found: Mapping[str, Any], mtime_ns: int) -> Output:
     settings, run = found.get("settings", {}), found.get("run", {})
-    workflow = run.get("workflow")
+    workflow, job = run.get("workflow"), run.get("job")
     prompt = _text(settings.get("prompt"))
     return Output(
         id=id,
         file=found["file"],
         kind=found["kind"][:40],
         created=mtime_ns / 1e9,
-        job=_text(run.get("job")) or "",
+        job=job if isinstance(job, str) and NAME.fullmatch(job) else "",
         workflow=(_text(workflow.get("name")) or "") if isinstance(workflow, dict) else "",
         prompt=None if prompt is None else prompt[:_LONGEST_PROMPT],
         model=_text(settings.get("model")),
@@ -347,7 +347,7 @@ def _cursor(place: tuple[int, str]) -> str:
 def _place_of(cursor: str) -> tuple[int, str]:
     moment, _, id = cursor.partition("-")
     if not re.fullmatch(r"[0-9]{1,20}", moment, re.ASCII):
-        raise Refusal("invalid", "`after` is not what a page gave as `next`. Leave it out to begin at the newest.")
+        raise Refusal("invalid", "`cursor` is not what a page gave as `next`. Leave it out to begin at the newest.")
     return int(moment), id
 
 

@@ -29,8 +29,6 @@ MEMORY_BYTES: Final = 2 * 1024**3
 COMPUTING_SECONDS: Final = 10
 #: What is looked into at all; everything else is no picture, whatever it is called.
 FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-#: 10,000 x 10,000: decoded, 400 MB.
-MOST_PIXELS: Final = 100_000_000
 MOST_FRAMES: Final = 1000
 #: The text of a workflow: as it stands in the file, and unpacked.
 MOST_TEXT_BYTES: Final = 1 << 20
@@ -49,9 +47,9 @@ class Unreadable(Exception):
 Answer = dict[str, Any]  # Any: plain values of msgpack, as each question has it
 
 
-def probe(file: IO[bytes]) -> Answer:
+def probe(file: IO[bytes], most_pixels: int) -> Answer:
     """Format, size in pixels, mode and number of frames, from headers alone."""
-    picture = _opened(file)
+    picture = _opened(file, most_pixels)
     return {
         "format": picture.format,
         "width": picture.width,
@@ -61,13 +59,13 @@ def probe(file: IO[bytes]) -> Answer:
     }
 
 
-def thumbnail(file: IO[bytes], side: int) -> Answer:
+def thumbnail(file: IO[bytes], most_pixels: int, side: int) -> Answer:
     """The first frame as WebP with sides of at most `side` pixels, turned as its camera says."""
     from PIL import ImageOps, features
 
     if not features.check("webp"):
         return {"missing": "WebP"}
-    picture = _opened(file)
+    picture = _opened(file, most_pixels)
     _frames(picture, file)
     picture.draft(None, (side * 2, side * 2))  # a JPEG is decoded small at once
     small = _eight_bits(picture)
@@ -86,9 +84,9 @@ def workflow(file: IO[bytes]) -> Answer:
     raise Unreadable("is neither PNG nor WebP; only these carry workflows")
 
 
-def strip(file: IO[bytes]) -> Answer:
+def strip(file: IO[bytes], most_pixels: int) -> Answer:
     """The same picture without what it carries beside its pixels. The pixels' own bytes are copied, never encoded again."""
-    picture = _opened(file)
+    picture = _opened(file, most_pixels)
     file.seek(0)
     parts = {"PNG": _bare_png, "WEBP": _bare_webp, "JPEG": _bare_jpeg}.get(str(picture.format))
     if parts is None:
@@ -117,16 +115,16 @@ def webp(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
-def _opened(file: IO[bytes]) -> Picture:
+def _opened(file: IO[bytes], most_pixels: int) -> Picture:
     """The picture by its header, not decoded yet."""
     from PIL import Image, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
+    Image.MAX_IMAGE_PIXELS = most_pixels
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         return Image.open(file, formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise Unreadable(f"has more than {MOST_PIXELS // 1_000_000} million pixels") from None
+        raise Unreadable(f"has more than {most_pixels} pixels") from None
     except UnidentifiedImageError:
         raise Unreadable(f"is none of {', '.join(FORMATS)}, or is damaged") from None
 

@@ -31,6 +31,8 @@ DEADLINE_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
 #: Children at once: a hostile picture that takes its whole time must not hold up all others.
 CHILDREN: Final = 2
+#: 8000 x 8000: decoded, 256 MB.
+MOST_PIXELS: Final = 64_000_000
 #: Sides of thumbnails in pixels; what is asked for is rounded up to one of them.
 SIDES: Final = (128, 256, 512)
 MOST_ANSWER_BYTES: Final = 256 << 20
@@ -55,8 +57,10 @@ class Pictures:
     `unreadable_picture` says why; `not_implemented` that the codec is missing here.
     """
 
-    def __init__(self, home: Path, *, deadline_s: float = DEADLINE_SECONDS, idle_s: float = IDLE_SECONDS) -> None:
-        self._deadline_s, self._idle_s = deadline_s, idle_s
+    def __init__(
+        self, home: Path, *, most_pixels: int = MOST_PIXELS, deadline_s: float = DEADLINE_SECONDS, idle_s: float = IDLE_SECONDS
+    ) -> None:
+        self._most_pixels, self._deadline_s, self._idle_s = most_pixels, deadline_s, idle_s
         self._thumbnails = Root(home / "thumbnails")
         self._threads = ThreadPoolExecutor(CHILDREN, "pictures")
         self._idle: queue.LifoQueue[_Child] = queue.LifoQueue()
@@ -65,7 +69,7 @@ class Pictures:
 
     async def probe(self, file: int) -> Probe:
         """What the picture is, from its header."""
-        return Probe(**await self.ask("probe", file))
+        return Probe(**await self.ask("probe", file, most_pixels=self._most_pixels))
 
     async def thumbnail(self, name: str, file: int, side: int) -> bytes:
         """A WebP with sides of at most 128, 256 or 512 pixels, kept under `name` (fit for a file's name, e.g. "output-<id>")."""
@@ -73,7 +77,7 @@ class Pictures:
         kept = _thumbnail_name(name, side)
         with contextlib.suppress(FileNotFoundError):
             return await asyncio.to_thread(self._thumbnails.read, kept, MOST_ANSWER_BYTES)
-        image = bytes((await self.ask("thumbnail", file, side=side))["image"])
+        image = bytes((await self.ask("thumbnail", file, most_pixels=self._most_pixels, side=side))["image"])
         with contextlib.suppress(OSError):  # a full disk costs the keeping alone
             await asyncio.to_thread(self._thumbnails.write, kept, image)
         return image
@@ -99,7 +103,7 @@ class Pictures:
 
     async def without_notes(self, file: int) -> bytes:
         """The same picture, byte for byte where its pixels are, without workflow, settings and other notes."""
-        return bytes((await self.ask("strip", file))["image"])
+        return bytes((await self.ask("strip", file, most_pixels=self._most_pixels))["image"])
 
     async def ask(self, question: str, file: int, **arguments: Any) -> Answer:  # Any: plain values
         """The child's answer to a question about an open file."""

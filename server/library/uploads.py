@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from pathlib import Path
@@ -81,6 +82,8 @@ class Uploads:
         self._clock = clock
         self._users: list[_Users] = []
         self._named: dict[str, float] = {}
+        #: `missing` is called in threads: between its look at a file and its note nothing may be removed.
+        self._deciding = threading.Lock()
         self._tidying: asyncio.Task[None] | None = None
 
     def kept_by(self, what: str, named: Named) -> None:
@@ -137,17 +140,20 @@ class Uploads:
         users = await self._users_of()
         if not self.root.has(sha256):
             raise _no_such(sha256)
-        self._refuse_used(sha256, users)
-        # From here to the new name nothing is awaited: an order that comes now finds it missing, one that came is seen.
-        await asyncio.to_thread(self.root.remove, self._set_aside(sha256))
+        with self._deciding:
+            self._refuse_used(sha256, users)
+            aside = self._set_aside(sha256)
+        await asyncio.to_thread(self.root.remove, aside)
 
     def missing(self, compiled: Compiled) -> list[Problem]:
-        """One problem per file that a workflow names and that is not here. Those that are here are kept for the job to come."""
+        """One problem per file that a workflow names and that is not here; called in any thread. Those that are here are kept
+        for the job to come."""
         problems = []
         for node, port, name, sha256 in needed_files(compiled):
             try:
-                self.root.touch(_checked(sha256))
-                self._named[sha256] = self._clock()
+                with self._deciding:
+                    self.root.touch(_checked(sha256))
+                    self._named[sha256] = self._clock()
             except (FileNotFoundError, Refusal):
                 what = f'"{shown_name(name)}" (sha256 {sha256[:12]}...)'
                 message = f"{node}.{port} needs the file {what}, which is not here. Upload it with POST /v1/files."
@@ -159,11 +165,11 @@ class Uploads:
         users = await self._users_of()
         oldest = self._clock() - KEPT_SECONDS
         old = await asyncio.to_thread(lambda: [sha256 for sha256 in self._uploaded() if self._mtime(sha256) < oldest])
-        unused = [sha256 for sha256 in old if self._user_of(sha256, users) is None and self._mtime(sha256) < oldest]
         aside = []
-        for sha256 in unused:
-            with contextlib.suppress(FileNotFoundError):
-                aside.append(self._set_aside(sha256))
+        for sha256 in old:
+            with self._deciding, contextlib.suppress(FileNotFoundError):
+                if self._user_of(sha256, users) is None and self._mtime(sha256) < oldest:
+                    aside.append(self._set_aside(sha256))
         await asyncio.to_thread(self._remove_temporary, oldest, aside)
         return len(aside)
 
@@ -347,4 +353,4 @@ def _place(cursor: str) -> tuple[float, str]:
     try:
         return float(moment), sha256
     except ValueError:
-        raise Refusal("invalid", "`after` is not what a page gave as `next`. Leave it out to begin at the newest.") from None
+        raise Refusal("invalid", "`cursor` is not what a page gave as `next`. Leave it out to begin at the newest.") from None

@@ -34,7 +34,8 @@ Answer = dict[str, Any]  # Any: plain values of msgpack
 
 
 def look(file: int, digest: bytes, index: int, picture: str) -> Answer:
-    """What the value in this file looks like; picture number `index` of it, as "png" or "webp", if it holds pictures.
+    """What the value in this file looks like; picture number `index` of it, as "png" or "webp", if it holds pictures
+    ("facts": described like any other).
 
     {"image": bytes, "width", "height", "count"} or what `described` gives; {"lost": True} unless the file is what its
     digest says.
@@ -45,7 +46,7 @@ def look(file: int, digest: bytes, index: int, picture: str) -> Answer:
             if sha256(view).digest() != digest:
                 return {"lost": True}
             packed = read_image(view).packed
-            if packed.type in PICTURES and PICTURES[packed.type] in packed.tensors:
+            if picture != "facts" and packed.type in PICTURES and PICTURES[packed.type] in packed.tensors:
                 return _drawn(packed.tensors[PICTURES[packed.type]], index, picture)
             return described(packed)
         except Damaged:

@@ -35,7 +35,7 @@ class Values:
     def __init__(self, home: Path, pictures: Pictures) -> None:
         self._home, self._pictures = home, pictures
 
-    async def look(self, digest: bytes, index: int, form: Literal["png", "webp"]) -> Answer:
+    async def look(self, digest: bytes, index: int, form: Literal["png", "webp", "facts"]) -> Answer:
         """What the value looks like: {"image": bytes, "width", "height", "count"} for pictures, of which number `index` is
         drawn, else {"type", ...} (see `value_pictures.described`). Raises Refusal `not_found` if it is not kept any more."""
         small = await asyncio.to_thread(self._small, digest)

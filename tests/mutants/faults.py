@@ -373,4 +373,83 @@ FAULTS: Final = (
         "restore overwrites", "server/backup.py",
         "if home.exists() and (not home.is_dir() or any(home.iterdir())):", "if False:", ("tests/server/test_backup.py",),
     ),
+    # ---- files and outputs ----
+    Fault(
+        "a path is checked by how it begins", "server/library/confine.py",
+        "            return self._open(self._root, name, flags | _SAFE)\n",
+        "            path = os.path.abspath(self.folder / name)\n            if not path.startswith(str(self.folder)):\n"
+        "                raise _missing(name)\n            return os.open(path, (flags | _SAFE) & ~os.O_NOFOLLOW)\n",
+        ("tests/server/library/test_confine.py",),
+    ),
+    Fault(
+        "a link is followed while walking", "server/library/confine.py",
+        "below = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _SAFE, dir_fd=at)",
+        "below = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=at)", ("tests/server/library/test_confine.py",),
+    ),
+    Fault(
+        "an upload has its name before it is on the disk", "server/library/confine.py",
+        "        os.fsync(self.file)\n", "", ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
+        "an upload's name is not made durable", "server/library/confine.py",
+        "        os.fsync(self.folder)\n", "", ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
+        "an upload is counted when it is whole", "server/library/uploads.py",
+        "            if total > self.most_bytes:\n", "            if False:\n", ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
+        "a file that a job names is removed", "server/library/uploads.py",
+        "            self._refuse_used(sha256, users)\n", "", ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
+        "an output has its name before it is on the disk", "graph/publish.py",
+        "        os.fsync(file.fileno())\n", "", ("tests/graph/test_publish.py",),
+    ),
+    Fault(
+        "an output's name is not made durable", "graph/publish.py",
+        "        _sync_folder(folder)\n", "", ("tests/graph/test_publish.py",),
+    ),
+    Fault(
+        "an output is written in its place", "graph/publish.py",
+        "        os.link(temporary, path)  # a rename would replace\n", "        path.write_bytes(temporary.read_bytes())\n",
+        ("tests/graph/crash/test_publish_sweep.py", "tests/graph/test_publish.py"),
+    ),
+    Fault(
+        "the sidecar comes first", "graph/publish.py",
+        "                for temporary, path in pairs:\n", "                for temporary, path in pairs[::-1]:\n",
+        ("tests/graph/test_publish.py",),
+    ),
+    Fault(
+        "a retry publishes again", "graph/publish.py",
+        'return f"{_fit(prefix, 40)}-{_fit(ctx.job, 64)}-{mark}"', 'return f"{unique_name(prefix)[:80]}-{mark}"',
+        ("tests/graph/test_publish.py", "tests/nodes/test_image_and_save.py"),
+    ),
+    Fault(
+        "thumbnails are removed by a pattern", "server/library/pictures.py",
+        "                self._thumbnails.remove(_thumbnail_name(name, side))\n",
+        "                for path in self._thumbnails.folder.glob(_thumbnail_name(name, side)):\n                    path.unlink()\n",
+        ("tests/server/library/test_pictures.py",),
+    ),
+    Fault(
+        "an output's sidecar is removed first", "server/library/gallery.py",
+        "            self.root.remove(output.file)\n",
+        '            self.root.remove(f"{id}{SIDECAR_SUFFIX}")\n            self.root.remove(output.file)\n',
+        ("tests/server/library/test_gallery.py",),
+    ),
+    Fault(
+        "outputs without their file are listed", "server/library/gallery.py",
+        "return output if output is not None and output.file in self._files else None", "return output",
+        ("tests/server/library/test_gallery.py",),
+    ),
+    Fault(
+        "pixels are decoded before they are counted", "server/library/picture_child.py",
+        "        raise Unreadable(f\"has more than {most_pixels} pixels\") from None\n",
+        "        return Image.open(file, formats=FORMATS)\n", ("tests/server/library/test_pictures.py",),
+    ),
+    Fault(
+        "user bytes are shown by the name they have", "server/api/content.py",
+        "inline=media.is_shown and not attachment", 'inline=name.endswith((".png", ".svg")) and not attachment',
+        ("tests/server/api/test_files_routes.py", "tests/server/api/test_outputs_routes.py"),
+    ),
 )  # fmt: skip

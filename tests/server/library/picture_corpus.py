@@ -62,9 +62,9 @@ BOMB = zlib.compress(bytes(50 << 20), 9)
 
 #: By name: the bytes, and a part of what is said of them.
 REFUSED = {
-    "12,000 squared, all zero": (lambda: zero_png(12_000), "has more than 100 million pixels"),
-    "20,000 squared, all zero": (lambda: png(20_000, 20_000), "has more than 100 million pixels"),
-    "60,000 squared, header only": (lambda: png(60_000, 60_000)[:60], "has more than 100 million pixels"),
+    "12,000 squared, all zero": (lambda: zero_png(12_000), "has more than 64000000 pixels"),
+    "20,000 squared, all zero": (lambda: png(20_000, 20_000), "has more than 64000000 pixels"),
+    "60,000 squared, header only": (lambda: png(60_000, 60_000)[:60], "has more than 64000000 pixels"),
     "APNG of 100,000 frames": (
         lambda: with_chunk(encoded(picture()), chunk(b"acTL", struct.pack(">II", 100_000, 0))), "has more than 1000 frames"),
     "GIF of 100,000 frames": (lambda: gif(100_000), "has more than 1000 frames"),

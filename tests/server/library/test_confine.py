@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -220,3 +223,46 @@ def test_a_kernel_without_the_call_is_noticed_at_the_start(tmp_path, monkeypatch
     (root.folder / "plain").write_bytes(b"inside")
     assert root.read("plain", 10) == b"inside"
     root.close()
+
+
+PROBE = """
+import sys
+from pathlib import Path
+from server.library.confine import Root
+root = Root(Path(sys.argv[1]), by_kernel=sys.argv[2] == "kernel")
+names = sys.stdin.read().split("\\n")
+root.folder.stat()  # where the log begins to count
+for name in names:
+    for step in (root.open, root.remove, root.names, lambda name: root.write(name, b"x")):
+        try:
+            step(name)
+        except (OSError, ValueError):
+            pass
+"""
+TAKES_A_PATH = "trace=open,openat,openat2,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,creat,link,linkat,symlink"
+
+
+@pytest.mark.tool("strace")
+@pytest.mark.spec("R-P01", "R-P04")
+@pytest.mark.parametrize("way", ["kernel", "walk"])
+def test_no_system_call_names_anything_outside(tmp_path, outside, way):
+    """What the kernel was asked for, from strace: only names below the open folder, none absolute, none upwards."""
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "folder_link").symlink_to(outside)
+    names = [name for name in ATTACKS if "\0" not in name and "\udc80" not in name] + ["folder_link/secret", "fine"]
+    log = tmp_path / "log"
+    done = subprocess.run(
+        ["strace", "-f", "-qq", "-s", "400", "-e", f"{TAKES_A_PATH},newfstatat,stat,statx", "-o", str(log),
+         sys.executable, "-c", PROBE, str(folder), way],
+        input="\n".join(names), text=True, check=False, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert done.returncode == 0
+    asked = log.read_text().rpartition(f'"{folder}"')[2].splitlines()[1:]
+    calls = [line for line in asked if re.match(r"\d+ +(open|unlink|rename|mkdir|creat|link|symlink)", line)]
+    assert len(calls) > 20
+    for line in calls:
+        for path in re.findall(r'"((?:[^"\\]|\\.)*)"', line):
+            assert not (path.startswith("/") or ".." in path.split("/")), line
+    assert (outside / "secret").read_bytes() == CANARY
+    assert sorted(path.name for path in outside.iterdir()) == ["secret"]

@@ -168,7 +168,7 @@ def test_a_new_output_moves_no_page_that_follows(gallery, folder):
     assert ids(gallery, limit=2, after=first.next) == ["o1", "o0"]
     asyncio.run(gallery.delete("o2"))
     assert ids(gallery, limit=2, after=first.next) == ["o1", "o0"]
-    assert refusal(gallery.page(Filter(after="nonsense"))).message.startswith("`after` is not what a page gave")
+    assert refusal(gallery.page(Filter(after="nonsense"))).message.startswith("`cursor` is not what a page gave")
 
 
 def test_filters_take_what_they_name(gallery, folder):

@@ -21,7 +21,7 @@ from PIL import Image as Pillow
 from graph.blob import digest_of, image_of
 from graph.types import Packed, TensorBytes
 from server.library import picture_child, pictures
-from server.library.pictures import Pictures
+from server.library.pictures import MOST_PIXELS, Pictures
 from server.problems import Refusal
 from tests.server.library.picture_corpus import (
     BOMB,
@@ -93,7 +93,7 @@ def why(ask, step, data):
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_hostile_picture_is_refused_and_the_next_one_is_looked_into(shared, name):
     make, message = REFUSED[name]
-    assert message in why(shared, question("thumbnail", side=128), make())
+    assert message in why(shared, question("thumbnail", side=128, most_pixels=MOST_PIXELS), make())
     assert shared(probe, encoded(picture())).format == "PNG"
 
 
@@ -105,7 +105,7 @@ def test_a_picture_beyond_a_limit_is_refused_by_its_header_alone(name, monkeypat
     monkeypatch.setattr(ImageFile.ImageFile, "load", lambda self: pytest.fail("pixels were decoded"))
     make, message = REFUSED[name]
     with pytest.raises(picture_child.Unreadable, match=message):
-        picture_child.thumbnail(io.BytesIO(make()), 128)
+        picture_child.thumbnail(io.BytesIO(make()), MOST_PIXELS, 128)
 
 
 @pytest.mark.spec("R-I08")
@@ -114,7 +114,7 @@ def test_a_picture_cut_off_anywhere_ends_in_an_answer(shared, percent):
     for format in ("PNG", "JPEG", "WEBP", "GIF"):
         whole = encoded(picture(), format)
         with contextlib.suppress(Refusal):  # nothing else is raised
-            assert shared(question("thumbnail", side=128), whole[: len(whole) * percent // 100])["image"]
+            assert shared(question("thumbnail", side=128, most_pixels=MOST_PIXELS), whole[: len(whole) * percent // 100])["image"]
 
 
 @pytest.mark.spec("R-I08")
@@ -127,7 +127,7 @@ def test_pictures_of_every_mode_are_told_exactly_and_made_small(shared, mode):
     found = shared(probe, data)
     with Pillow.open(io.BytesIO(data)) as same:
         assert found == (same.format, 40, 30, same.mode, 1)
-    small = Pillow.open(io.BytesIO(shared(question("thumbnail", side=128), data)["image"]))
+    small = Pillow.open(io.BytesIO(shared(question("thumbnail", side=128, most_pixels=MOST_PIXELS), data)["image"]))
     assert (small.format, small.size) == ("WEBP", (40, 30))
     if mode == "I;16":
         assert abs(small.convert("L").getpixel((5, 5)) - 200) <= 2
@@ -138,7 +138,7 @@ def test_animations_within_limits_are_counted_and_their_first_frame_is_shown(sha
     for format in ("GIF", "PNG", "WEBP"):
         data = encoded(frames[0], format, save_all=True, append_images=frames[1:])
         assert shared(probe, data).frames == 3
-        assert shared(question("thumbnail", side=128), data)["image"]
+        assert shared(question("thumbnail", side=128, most_pixels=MOST_PIXELS), data)["image"]
     assert shared(probe, gif(1000)).frames == 1000
 
 
@@ -146,7 +146,10 @@ def test_a_thumbnail_is_small_and_turned_as_the_camera_says(shared):
     exif = Pillow.Exif()
     exif[0x0112] = 6
     data = encoded(picture(2000, 1000), "JPEG", exif=exif)
-    assert Pillow.open(io.BytesIO(shared(question("thumbnail", side=256), data)["image"])).size == (128, 256)
+    assert Pillow.open(io.BytesIO(shared(question("thumbnail", side=256, most_pixels=MOST_PIXELS), data)["image"])).size == (
+        128,
+        256,
+    )
 
 
 def test_thumbnails_are_kept_and_forgotten_by_their_exact_name(asking, home):
@@ -390,9 +393,11 @@ def test_a_picture_with_a_page_behind_its_end_loses_the_page(shared):
 
 
 def test_what_cannot_be_rewritten_is_told(shared):
-    assert "is a GIF, which is not rewritten" in why(shared, question("strip"), encoded(picture(), "GIF"))
+    assert "is a GIF, which is not rewritten" in why(
+        shared, question("strip", most_pixels=MOST_PIXELS), encoded(picture(), "GIF")
+    )
     broken = png(8, 8)[:-30]
-    assert "is damaged" in why(shared, question("strip"), broken)
+    assert "is damaged" in why(shared, question("strip", most_pixels=MOST_PIXELS), broken)
 
 
 # Values.
@@ -424,6 +429,8 @@ def test_a_picture_on_a_wire_is_shown_as_it_would_be_saved(shared):
         assert (found["width"], found["height"], found["count"]) == (20, 300, 2)
     assert Pillow.open(io.BytesIO(look(shared, value.write(), form="webp")["image"])).format == "WEBP"
     assert look(shared, value.write(), 2) == {"outside": 2}
+    facts = look(shared, value.write(), form="facts")
+    assert (facts["type"], facts["tensors"][0]["shape"]) == ("Image", [2, 3, 300, 20])
 
 
 def test_a_mask_is_shown_in_grey_and_what_is_no_number_is_black(shared):

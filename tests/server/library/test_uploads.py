@@ -215,7 +215,7 @@ def test_the_list_is_newest_first_in_parts(files, home):
             break
     assert sorted(seen) == sorted(upload.sha256 for upload in made)
     assert seen[0] == made[4].sha256
-    assert refusal(files.page(2, "nonsense")).message.startswith("`after` is not what a page gave as `next`")
+    assert refusal(files.page(2, "nonsense")).message.startswith("`cursor` is not what a page gave as `next`")
 
 
 # Keeping and removing.

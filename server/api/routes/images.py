@@ -1,0 +1,296 @@
+"""Pictures in the form of OpenAI's API: `model` is a saved workflow, and every field goes to its named input of that name."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple
+from urllib.parse import quote
+
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+
+from graph.document import Document
+from graph.errors import nearest
+from graph.spec import MAX_SEED
+from server.api.models import JsonObject, Model, Name
+from server.api.route import Call, route
+from server.jobs.desk import Order
+from server.jobs.record import Job
+from server.library.gallery import Filter, Output
+from server.problems import Refusal
+
+_MOST: Final = 10
+_FIELD_BYTES: Final = 256 * 1024
+#: A whole file is read into memory to be written as base64.
+_PICTURE_BYTES: Final = 256 << 20
+#: Fields of the form itself; every other one is a named input of the workflow.
+_OWN: Final = frozenset(("model", "n", "size", "response_format", "user"))
+_OF_THE_WORKFLOW: Final = ("refused", "invalid_workflow", "input_changed")
+_REFUSES: Final = (
+    "not_found", "invalid", "invalid_workflow", "queue_full", "draining", "catalogue_unavailable", "disk_full", "job_failed",
+    "conflict", "not_ready_in_time", "too_large",
+)  # fmt: skip
+
+
+class ImagesRequest(Model):
+    """What is to be drawn. Fields that are not here are named inputs of the workflow: `seed`, `steps`, ..."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, use_attribute_docstrings=True)
+
+    model: Name
+    """Name of a saved workflow."""
+    prompt: Annotated[str, StringConstraints(max_length=1_000_000)]
+    """Goes to the named input `prompt`."""
+    n: int = Field(1, ge=1, le=_MOST)
+    """So many jobs, with the seeds seed, seed + 1, ..."""
+    size: Annotated[str, StringConstraints(pattern=r"^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$")] = "auto"
+    """Width x height in pixels: goes to the named inputs `width` and `height`, or `size`; auto: as the workflow has it."""
+    response_format: Literal["b64_json", "url"] = "b64_json"
+    user: Annotated[str, StringConstraints(max_length=256)] | None = None
+    """Not used."""
+
+    @property
+    def inputs(self) -> dict[str, Any]:  # Any: plain JSON
+        """The fields that are named inputs."""
+        return {"prompt": self.prompt, **(self.__pydantic_extra__ or {})}
+
+
+class ImageView(Model):
+    """One picture: its content, or its address on this server."""
+
+    b64_json: str | None = None
+    url: str | None = None
+
+
+class ImagesView(Model):
+    """The pictures, in the order of their seeds."""
+
+    created: int
+    data: list[ImageView]
+
+
+class _Wanted(NamedTuple):
+    """What a request asks for, whichever form it came in."""
+
+    model: str
+    inputs: Mapping[str, Any]  # Any: plain JSON
+    n: int
+    response_format: str
+
+
+@route("POST", "/v1/images/generations", tags=("images",), refuses=_REFUSES)
+async def generate_images(call: Call, body: ImagesRequest) -> ImagesView:
+    """Draw pictures with a saved workflow, and wait for them.
+
+    Waits at most as long as the setting `images_wait_s` says; then it answers 503 `not_ready_in_time` with the jobs' ids
+    while the jobs go on. They also go on if the client goes away.
+    """
+    document = await call.services.workflows.document(body.model)
+    inputs = dict(body.inputs) | _size_inputs(document, body.size)
+    return await _draw(call, document, _Wanted(body.model, inputs, body.n, body.response_format))
+
+
+@route(
+    "POST", "/v1/images/edits", tags=("images",), takes="multipart/form-data", bearer_only=True,
+    refuses=(*_REFUSES, "malformed", "unsupported_type"),
+)  # fmt: skip
+async def edit_images(call: Call) -> ImagesView:
+    """Draw pictures from a picture with a saved workflow, and wait for them.
+
+    The fields of /v1/images/generations as parts, and the files `image` and `mask`, which go to the named inputs of these
+    names. Files are kept as by POST /v1/files.
+    """
+    fields, files = await _parts(call)
+    try:
+        body = ImagesRequest.model_validate(
+            {name: value for name, value in fields.items() if name in _OWN or name == "prompt"}, strict=False
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        name = str(first["loc"][0])
+        raise Refusal("invalid", f"The part `{name}` cannot be used: {first['msg']}.", pointer=f"/{name}") from None
+    if "image" not in files:
+        raise Refusal("invalid", "There is no part `image`. Send the picture to start from as a file.", pointer="/image")
+    document = await call.services.workflows.document(body.model)
+    extra = {name: value for name, value in fields.items() if name not in _OWN and name != "prompt"}
+    typed = {name: _typed(call, document, name, value) for name, value in extra.items()}
+    inputs = {"prompt": body.prompt, **typed, **files, **_size_inputs(document, body.size)}
+    return await _draw(call, document, _Wanted(body.model, inputs, body.n, body.response_format))
+
+
+async def _parts(call: Call) -> tuple[dict[str, str], dict[str, JsonObject]]:
+    """The plain fields, and the files as workflows name them."""
+    fields: dict[str, str] = {}
+    files: dict[str, JsonObject] = {}
+    limit = call.services.settings.max_upload_bytes
+    async for part in call.parts(limit):
+        name = part.name.removesuffix("[]")
+        if name in fields or name in files:
+            raise Refusal("invalid", f"The part `{name[:40]}` is there twice. Send it once.", pointer=f"/{name[:40]}")
+        if name in ("image", "mask"):
+            upload = await call.services.files.store(part.chunks(), part.filename or name)
+            files[name] = {"file": upload.name, "sha256": upload.sha256}
+        else:
+            try:
+                fields[name] = (await part.read(_FIELD_BYTES)).decode()
+            except UnicodeDecodeError:
+                raise Refusal("malformed", f"The part `{name[:40]}` is no UTF-8 text. Send text.") from None
+    return fields, files
+
+
+def _typed(call: Call, document: Document, name: str, text: str) -> Any:  # Any: a literal of the port's type
+    """A field of a form, which is text, as the port that it goes to takes it; left as it is where that is not known."""
+    named = document.inputs.get(name)
+    if named is None or not named.to:
+        return text
+    node, _, port = named.to[0].partition(".")
+    spec = call.services.catalogue.specs.get(document.nodes[node].type) if node in document.nodes else None
+    found = spec.port(port) if spec is not None else None
+    try:
+        if found is not None and found.type.name == "int":
+            return int(text)
+        if found is not None and found.type.name == "float":
+            return float(text)
+    except ValueError:
+        return text  # validation says what the port takes
+    if found is not None and found.type.name == "bool" and text in ("true", "false"):
+        return text == "true"
+    return text
+
+
+def _size_inputs(document: Document, size: str) -> dict[str, Any]:  # Any: plain JSON
+    """The size as named inputs. Raises Refusal `invalid` if the workflow takes none."""
+    if size == "auto":
+        return {}
+    width, _, height = size.partition("x")
+    if "width" in document.inputs and "height" in document.inputs:
+        return {"width": int(width), "height": int(height)}
+    if "size" in document.inputs:
+        return {"size": size}
+    raise Refusal(
+        "invalid", "The workflow has no named inputs `width` and `height`. Add them, or leave `size` out.", pointer="/size"
+    )
+
+
+async def _draw(call: Call, document: Document, wanted: _Wanted) -> ImagesView:
+    """Accept the jobs, wait for their ends, and give a picture of each."""
+    until = time.monotonic() + call.services.settings.images_wait_s
+    for name in wanted.inputs:
+        if name not in document.inputs:
+            known = nearest(name, document.inputs) or " It has none."
+            raise Refusal(
+                "invalid", f'The workflow {wanted.model} has no named input "{name[:64]}".{known}', pointer=f"/{name[:64]}"
+            )
+    jobs = []
+    for number in range(wanted.n):
+        order = Order(document, wanted.model, _with_seed(document, wanted.inputs, number), client=call.client)
+        jobs.append((await call.services.desk.submit(order)).job)
+    ended = await _wait(call, jobs, until)
+    for job in ended:
+        _refuse_failed(job)
+    pictures = [await _picture(call, job, wanted.response_format) for job in ended]
+    return ImagesView(created=int(time.time()), data=pictures)
+
+
+def _with_seed(document: Document, inputs: Mapping[str, Any], number: int) -> Mapping[str, Any]:  # Any: plain JSON
+    """The inputs of job `number`: the seed that is given, or else stands in the workflow, and as many more."""
+    if number == 0 or "seed" not in document.inputs:
+        return inputs
+    node, _, port = document.inputs["seed"].to[0].partition(".")
+    seed = inputs.get("seed", document.nodes[node].inputs.get(port) if node in document.nodes else None)
+    return {**inputs, "seed": (seed + number) % (MAX_SEED + 1)} if type(seed) is int else inputs  # else each job draws its own
+
+
+async def _wait(call: Call, jobs: Sequence[Job], until: float) -> list[Job]:
+    """The jobs as they ended. Raises Refusal `not_ready_in_time` with all their ids; the jobs go on."""
+    ids = [job.id for job in jobs]
+    try:
+        async with asyncio.timeout(max(0.0, until - time.monotonic())):
+            return [await _ended(call, job) for job in jobs]
+    except TimeoutError:
+        seconds = call.services.settings.images_wait_s
+        message = (
+            f"The pictures are not ready after {seconds:g} s; the jobs go on. Follow them at /v1/jobs/ID/events, see `jobs`."
+        )
+        raise Refusal("not_ready_in_time", message, retry_after_s=5.0, jobs=ids) from None
+
+
+async def _ended(call: Call, job: Job) -> Job:
+    """A job when it has ended."""
+    hub, transport = call.services.hub, call.request.transport
+    if transport is None:
+        raise ConnectionResetError("the client is gone")
+    reader = hub.reader(transport, transport.abort)
+    try:
+        stream = hub.stream(job)
+        reader.add(stream)
+        current: Job = await call.services.desk.get(job.id)
+        while not current.is_final:
+            await reader.wait()
+            reader.take()
+            if stream.has_ended or reader.is_over:
+                current = await call.services.desk.get(job.id)
+            if reader.is_over and not current.is_final:
+                raise TimeoutError  # the server stops; the job goes on when it is back
+        return current
+    finally:
+        reader.close()
+
+
+def _refuse_failed(job: Job) -> None:
+    """Raise the refusal of a job that gave nothing."""
+    if job.state == "done":
+        return
+    problem = dict(job.result.problem or {}) if job.result is not None else {}
+    if job.state == "cancelled":
+        raise Refusal("conflict", "The job was cancelled. Send the request again.", job=job.id)
+    code = "invalid_workflow" if problem.get("code") in _OF_THE_WORKFLOW else "job_failed"
+    detail = str(problem.get("detail") or "The job failed.")
+    raise Refusal(code, detail, node=problem.get("node"), port=problem.get("port"), job=job.id, problem=problem)
+
+
+async def _picture(call: Call, job: Job, form: str) -> ImageView:
+    """The picture of a job: the newest that it saved, or else the first of its named outputs that is one."""
+    page = await call.services.outputs.page(Filter(job=job.id, kind="image", limit=1))
+    if page.outputs:
+        output: Output = page.outputs[0]
+        if form == "url":
+            return ImageView(url=_address(call, f"/v1/outputs/{output.id}/file"))
+        return ImageView(b64_json=await asyncio.to_thread(_encoded, call.services.outputs.root, output.file))
+    assert job.result is not None
+    for value in job.result.outputs.values():
+        one = value[0] if isinstance(value, list) and value else value
+        if not isinstance(one, dict) or one.get("type") != "Image" or "digest" not in one:
+            continue
+        address = _value_address(call, job, one["digest"]) if form == "url" else None
+        if address is not None:
+            return ImageView(url=address)
+        answer = await call.services.values.look(bytes.fromhex(one["digest"]), 0, "png")
+        return ImageView(b64_json=base64.b64encode(answer["image"]).decode())
+    raise Refusal(
+        "invalid_workflow",
+        f"The workflow {job.workflow} gave no picture. Add a save_image node, or name a picture under `outputs`.",
+        job=job.id,
+    )
+
+
+def _value_address(call: Call, job: Job, digest: str) -> str | None:
+    """Where a value of a job can be looked at; None if no row of it says that it gave it."""
+    for row in job.result.nodes if job.result is not None else ():
+        spec = call.services.catalogue.specs.get(row.get("type"))
+        if spec is not None and digest in row.get("outputs", ()):
+            port = spec.outputs[list(row["outputs"]).index(digest)].name
+            element = "" if row.get("element") is None else f"&element={row['element']}"
+            return _address(call, f"/v1/jobs/{job.id}/values/{quote(row['id'], safe='')}/{port}?form=png{element}")
+    return None
+
+
+def _encoded(root: Any, file: str) -> str:  # Any: server.library.confine.Root
+    return base64.b64encode(root.read(file, _PICTURE_BYTES)).decode()
+
+
+def _address(call: Call, path: str) -> str:
+    """An address on this server, by the name that the client used (which the guard let pass)."""
+    return f"{call.request.scheme}://{call.request.host}{path}"
