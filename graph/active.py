@@ -92,7 +92,10 @@ class ActiveRun:
         id: str = "",
         tries: int = 0,
     ) -> None:
-        """`id` is that of the server's job, "" on the command line: for the ledger of tries and for the names of outputs; `tries`: how often in a row a process died under it before."""
+        """`id` is that of the server's job, "" on the command line: for the ledger of tries and the names of outputs.
+
+        `tries`: how often in a row a process died under it before.
+        """
         self.id, self.tries = id, tries
         #: How these died, as far as it was seen here.
         self.deaths: list[str] = []

@@ -406,9 +406,9 @@ class Engine:
     ) -> Handle:  # fmt: skip
         """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
 
-        `sequence` is its place in its client's order, for who plans several at once; without it, that of being started.
         `run_id` is the id of the server's job: it names the run in the ledger and in `places`, and its outputs are named by it,
         so that a job that is tried again publishes once; `tries`: how often in a row a process died under it before.
+        `sequence` is its place in its client's order, for who plans several at once; without it, that of being started.
         """
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
         if undrawn:

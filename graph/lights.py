@@ -22,8 +22,8 @@ from graph.spec import NodeSpec
 from graph.types import WireType, encode
 from graph.workers import Value, WorkerLost
 
-#: A light node is quick; one that takes this long hangs.
-LIGHT_SECONDS: Final = 30.0
+#: A light node is quick; one that takes this long hangs. It includes importing its pack.
+LIGHT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from graph.lights import Letters, StandIn
 from graph.node import Declaration
 from graph.processes import Courier, Spool, shown
 from graph.schedule import HOST
+from graph.spec import NodeSpec
 from graph.trials import Slot
 from graph.workers import Request, ThreadWorker, failure_of, said_of
 
@@ -61,6 +62,7 @@ class _Child:
         self.cancelled: set[int] = set()
         self.watched: set[int] = set()
         self.calls: list[list[Any]] = []
+        self.known: set[str] = set()
         self.arrived = threading.Condition()
 
     def listen(self) -> None:
@@ -109,7 +111,7 @@ class _Child:
         node_id, element, home, output_folder = place
         report = _Remote(self.channel, number, self.cancelled, self.watched)
         try:
-            spec = _declared(worker, type_id, code).spec
+            spec = self.prepared(worker, number, type_id, code)
             given = {name: self.courier.resolve(value) for name, value in inputs.items()}
             request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
             result = worker.run(request, report)
@@ -122,6 +124,17 @@ class _Child:
             self.channel.send("failed", number, *map(shown, failure_of(error)))
         self.cancelled.discard(number)
         self.watched.discard(number)
+
+    def prepared(self, worker: ThreadWorker, number: int, type_id: str, code: str) -> NodeSpec:
+        """The node type, with everything imported that it needs; the parent knows that this may take long."""
+        if type_id in self.known:
+            return _declared(worker, type_id, code).spec
+        self.channel.send("preparing", number)
+        spec = _declared(worker, type_id, code).spec
+        worker.runtime.prepare(spec)
+        self.channel.send("prepared", number)
+        self.known.add(type_id)
+        return spec
 
     def plan(
         self, worker: ThreadWorker, number: int, hook: str, node_type: list[str], node_id: str, home: str, inputs: dict[str, Any]

@@ -288,9 +288,9 @@ def test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work(se
 def pass_to(lab: Lab, clock: Clock, now: float) -> None:
     """Let it be `now` for the lanes."""
     executor = lab.engine.executor
-    with executor._ready:
+    with executor._away:
         clock.now = now
-        executor._ready.notify_all()
+        executor._away.notify_all()
 
 
 @pytest.mark.slow

@@ -236,6 +236,7 @@ def test_another_name_is_answered_with_421_and_nothing_else(home: Path) -> None:
                 assert await answer(foreign) == (421, b""), foreign
             assert await answer(f"127.0.0.1:{port}", "http://evil.test/") == (421, b"")
             assert await answer(f"127.0.0.1:{port}", f"http://evil.test@127.0.0.1:{port}/") == (421, b"")
+            assert await answer("evil.test", f"http://127.0.0.1:{port}/") == (421, b"")
             assert (await answer(f"127.0.0.1:{port}", f"http://127.0.0.1:{port}/"))[0] == REACHED
             assert (await answer(f"127.0.0.1:{port}", more="Host: evil.test\r\n"))[0] == 400
 

@@ -263,6 +263,7 @@ def test_no_system_call_names_anything_outside(tmp_path, outside, way):
     assert len(calls) > 20
     for line in calls:
         for path in re.findall(r'"((?:[^"\\]|\\.)*)"', line):
-            assert not (path.startswith("/") or ".." in path.split("/")), line
+            assert not path.startswith("/"), line
+            assert ".." not in path.split("/"), line
     assert (outside / "secret").read_bytes() == CANARY
     assert sorted(path.name for path in outside.iterdir()) == ["secret"]

@@ -284,23 +284,42 @@ def test_an_unfit_id_is_refused_before_anything_is_looked_at(gallery, folder, id
         assert refusal(step(id)).message == "There is no output of this name. GET /v1/outputs lists the outputs."
 
 
-@pytest.mark.slow
-def test_a_long_search_leaves_the_loop_free(gallery, folder):
-    for number in range(3000):
-        id = f"o{number}"
+def fill(folder, count):
+    for number in range(count):
+        id = f"o{number:06}"
         (folder / f"{id}.json").write_text(
             json.dumps({"id": id, "file": f"{id}.png", "kind": "image", "settings": {"prompt": "x"}})
         )
         (folder / f"{id}.png").write_bytes(b"x")
 
+
+def turns_during(gallery, filter):
+    """How often other tasks had their turn while a page was made, and the page."""
+
     async def scenario():
         turns = 0
-        searching = asyncio.create_task(gallery.page(Filter(text="nowhere")))
+        searching = asyncio.create_task(gallery.page(filter))
         while not searching.done():
             turns += 1
             await asyncio.sleep(0)
         return turns, await searching
 
-    turns, found = asyncio.run(scenario())
+    return asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_a_long_search_leaves_the_loop_free(gallery, folder):
+    fill(folder, 3000)
+    turns, found = turns_during(gallery, Filter(text="nowhere"))
     assert found.outputs == []
     assert turns > 20
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_outputs_leave_the_loop_free(gallery, folder):
+    fill(folder, 100_000)
+    for filter, count in ((Filter(), 50), (Filter(text="nowhere"), 0), (Filter(offset=99_990), 10)):
+        turns, found = turns_during(gallery, filter)
+        assert len(found.outputs) == count
+        assert turns > 20
+    assert len(gallery._summaries) <= gallery_module._REMEMBERED
