@@ -625,7 +625,8 @@ FAULTS: Final = (
     ),
     Fault(
         "a retry draws new seeds", "server/jobs/desk.py",
-        "name: job.seeds.get(name, seed) for name, seed", "name: seed for name, seed", (JOBS["desk"],),
+        "name: job.seeds.get(name, seed) for name, seed", "name: seed for name, seed",
+        (f"{JOBS['desk']}::test_a_retry_is_a_new_job_with_the_same_document_and_seeds",),
     ),
     Fault(
         "an end that the disk refused is forgotten", "server/jobs/desk.py",
