@@ -48,7 +48,7 @@ HEARTBEAT_S, SWEEP_S = 15.0, 1.0
 #: itself is (setting `write_stall_s`), so that it can be told why.
 STALL_S, MOST_UNSENT = 25.0, 1024 * 1024
 #: Readers woken in one turn of the loop.
-_WOKEN_AT_ONCE: Final = 64
+_WOKEN_AT_ONCE: Final = 16
 
 
 class Delta:
@@ -254,6 +254,7 @@ class Reader:
 
     def take(self) -> list[Delta]:
         """All that is new, stream by stream, in order. Streams that have ended are left."""
+        self.taken_at = self._hub.clock()
         found: list[Delta] = []
         for place in list(self._places.values()):
             found += self._take(place)
@@ -261,6 +262,7 @@ class Reader:
 
     def take_sse(self, name: str) -> bytes:
         """What is new of that stream as server-sent events; b"" if there is nothing."""
+        self.taken_at = self._hub.clock()
         place = self._places.get(name)
         if place is None:
             return b""
@@ -271,18 +273,17 @@ class Reader:
         return place.stream.joined(-1 if seq is None else seq, version, deltas)
 
     def _take(self, place: _Place) -> list[Delta]:
-        stream = place.stream
+        stream, now = place.stream, self._hub.clock()
         found: list[Delta] = []
-        self.taken_at = self._hub.clock()
         if place.seq is not None and not stream.holds(place.seq):
             place.seq = None
-            wait = place.not_before - self.taken_at
+            wait = place.not_before - now
             if wait > 0 and not stream.has_ended:
                 self._hub.wake_later(self, wait)
         if place.seq is None:
-            if self.taken_at < place.not_before and not stream.has_ended:
+            if now < place.not_before and not stream.has_ended:
                 return []
-            place.not_before = self.taken_at + RESYNC_S
+            place.not_before = now + RESYNC_S
             found.append(stream.snapshot())
             if stream.has_ended:
                 found += islice(stream.since(stream.seq - 1), 1) if stream.seq else ()

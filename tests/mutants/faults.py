@@ -56,6 +56,13 @@ WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engin
 JOBS = {name: f"tests/server/jobs/test_{name}.py" for name in ("store", "queue", "desk", "orders", "simulation")}
 JOBS_KILLED = "tests/server/jobs/crash/test_store_kill.py"
 
+HUB, WEBHOOKS = "tests/server/jobs/test_hub.py", "tests/server/jobs/test_webhooks.py"
+JOB_ROUTES, SOCKET, CLIENT = (
+    "tests/server/api/test_jobs_routes.py",
+    "tests/server/api/test_socket.py",
+    "tests/server/api/test_client.py",
+)
+
 FAULTS: Final = (
     # ---- keys ----
     Fault(
@@ -632,5 +639,70 @@ FAULTS: Final = (
     Fault(
         "what ran is lost with its engine", "server/jobs/desk.py",
         "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
+    ),
+    # ---- streams, webhooks and the client ----
+    Fault(
+        "a place of another start is taken for one of this", "server/jobs/hub.py",
+        "if epoch != self.epoch or not (", "if not (", (HUB,),
+    ),
+    Fault(
+        "what is kept for slow readers grows", "server/jobs/hub.py",
+        "while len(self._ring) > RING_DELTAS or (", "while False and (", (HUB,),
+    ),
+    Fault(
+        "a reader that fell behind is told nothing of it", "server/jobs/hub.py",
+        "return self.seq - len(self._ring) <= place <= self.seq", "return place <= self.seq", (HUB,),
+    ),
+    Fault(
+        "progress outlives its node", "server/jobs/hub.py",
+        '            live.stream.hide(("progress", node, element), ("preview", node, element))\n', "            pass\n", (HUB,),
+    ),
+    Fault(
+        "previews are made when nobody looks", "server/jobs/hub.py",
+        "wanted = any(reader.wants_previews(name) for reader in live.stream.readers)", "wanted = bool(live.stream.readers)", (HUB,),
+    ),
+    Fault(
+        "a reader that never reads is kept", "server/jobs/hub.py",
+        "if unsent > MOST_UNSENT or now - reader.moved_at > STALL_S:", "if False:", (HUB,),
+    ),
+    Fault(
+        "what comes after the end counts", "server/jobs/hub.py",
+        "return None if live is None or live.until is not None else live", "return live", (HUB,),
+    ),
+    Fault(
+        "state and outcome of two records are mixed", "server/api/routes/jobs.py",
+        "return (facts.job if facts.job.is_final else job), facts.rows", "return job, facts.rows", (JOB_ROUTES,),
+    ),
+    Fault(
+        "the Idempotency-Key is not passed on", "server/api/routes/jobs.py",
+        "    if key is None:\n        return None\n", "    if True:\n        return None\n", (JOB_ROUTES,),
+    ),
+    Fault(
+        "a lost answer makes a second job", "server/client.py",
+        '({"Idempotency-Key": key} if key is not None else {})', "{}", (CLIENT,),
+    ),
+    Fault(
+        "events begin anew after a lost connection", "server/client.py",
+        '({"Last-Event-ID": last_id} if last_id else {})', "{}", (CLIENT,),
+    ),
+    Fault(
+        "a socket may send without end", "server/api/routes/socket.py",
+        "        if self._left < 0:\n", "        if False:\n", (SOCKET,),
+    ),
+    Fault(
+        "a socket's message may be of any size", "server/api/routes/socket.py",
+        "max_msg_size=MOST_MESSAGE_BYTES", "max_msg_size=0", (SOCKET,),
+    ),
+    Fault(
+        "a webhook reaches into the private network", "server/jobs/webhooks.py",
+        "if not (_is_loopback(address) if is_local else _is_public(address)):", "if False:", (WEBHOOKS,),
+    ),
+    Fault(
+        "a webhook follows redirects", "server/jobs/webhooks.py",
+        "headers=headers, allow_redirects=False)", "headers=headers)", (WEBHOOKS,),
+    ),
+    Fault(
+        "a webhook's name is looked up a second time", "server/jobs/webhooks.py",
+        "resolver=_pinned(addresses), ", "", (WEBHOOKS,),
     ),
 )  # fmt: skip

@@ -63,7 +63,7 @@ async def follow(call: Call, stream: Stream) -> web.StreamResponse:
         return web.Response(status=204)  # tells EventSource not to come again
     response = web.StreamResponse(headers=_HEADERS)
     transport = request.transport
-    if transport is None:
+    if transport is None or request.method == "HEAD":
         return response
     reader = hub.reader(transport, transport.abort)
     try:

@@ -7,7 +7,7 @@ import json
 from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
 
 from graph.document import Document, document_from_json
@@ -50,7 +50,9 @@ class JobRequest(Model):
 
 
 class MoveRequest(Model):
-    """Where a queued job is to go, or its new priority."""
+    """Where a queued job is to go, or its new priority: one of the three."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
     before: JobId | None = None
     """Directly before this queued job of the same client."""

@@ -74,7 +74,7 @@ async def open_socket(call: Call) -> web.StreamResponse:
     socket = web.WebSocketResponse(
         compress=False, max_msg_size=MOST_MESSAGE_BYTES, autoping=False, heartbeat=_HEARTBEAT_S, timeout=_CLOSE_S
     )
-    if not socket.can_prepare(call.request):
+    if call.request.method != "GET" or not socket.can_prepare(call.request):
         raise Refusal("malformed", "GET /v1/ws is opened as a WebSocket (version 13). Open it with a WebSocket client.")
     await socket.prepare(call.request)
     transport = call.request.transport

@@ -222,6 +222,17 @@ def test_a_silent_stream_shows_that_it_is_alive(tmp_path: Path, monkeypatch: pyt
     run(check())
 
 
+def test_head_of_a_stream_is_answered_at_once(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _):
+            id = await submit(server)
+            for path in (f"/v1/jobs/{id}/events", "/v1/events"):
+                assert (await server.ask("HEAD", path, headers=server.bearer))[0] == 200
+            assert (await server.ask("HEAD", "/v1/ws", headers=server.bearer))[0] == 400
+
+    run(check())
+
+
 def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
     async def check() -> None:
         async with with_desk(tmp_path / "h") as (server, desk):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.jobs.record import JobResult
+from server.jobs.record import Job, JobResult
 from server.problems import Refusal
 from tests.server.api.fakes import DOCUMENT, a_node, a_step, with_desk
 from tests.server.api.kit import Served, run
@@ -165,6 +165,25 @@ def test_no_poll_sees_an_end_without_an_outcome(tmp_path: Path) -> None:
                 assert [one["outputs"] for one in seen] == [{}, {"text": "x"}, {"text": "x"}]
                 assert [one["problem"] is not None for one in seen] == [False, state == "failed", state == "failed"]
                 assert [one["ended"] for one in seen] == [None, 1002.0, 1002.0]
+
+    run(check())
+
+
+@pytest.mark.spec("I2")
+def test_a_job_that_ends_while_it_is_cancelled_is_answered_with_its_outcome(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            desk.play(job["id"])
+
+            async def too_late(id: str) -> Job:
+                read_before = desk.jobs[id]
+                desk.end(id)
+                return read_before
+
+            desk.cancel = too_late  # type: ignore[method-assign]
+            _, body = await act(server, "POST", f"/v1/jobs/{job['id']}/cancel")
+            assert (body["state"], body["outputs"], body["nodes"][0]["state"]) == ("done", {"text": "a cat"}, "done")
 
     run(check())
 

@@ -236,6 +236,7 @@ async def test_a_reader_that_fell_behind_gets_a_snapshot_and_numbers_go_on_from_
     assert (delta.fields["state"], delta.seq) == ("done", snapshot.seq + 1)
 
 
+@pytest.mark.proves(14)
 @pytest.mark.spec("R-L07")
 @in_loop
 async def test_what_is_kept_for_readers_is_bounded_whatever_they_do() -> None:

@@ -92,15 +92,15 @@ def done(value: Any) -> Future[Any]:
 
 
 @asynccontextmanager
-async def receiver(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+async def receiver(answer: Callable[[web.Request], Awaitable[web.StreamResponse]], host: str = "127.0.0.1") -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_post("/hook", answer)
     runner = web.AppRunner(app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, host, 0)
     await site.start()
     try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+        yield f"http://{host}:{runner.addresses[0][1]}/hook"
     finally:
         await runner.cleanup()
 
@@ -305,9 +305,9 @@ def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
         async def resolve(host: str, port: int) -> list[str]:
             nonlocal asked
             asked += 1
-            return ["127.0.0.1"]
+            return ["127.0.0.2"]  # another look-up would say 127.0.0.1, where nobody listens
 
-        async with receiver(take) as url, running(url.replace("127.0.0.1", "localhost"), store, resolve=resolve):
+        async with receiver(take, "127.0.0.2") as url, running(url.replace("127.0.0.2", "localhost"), store, resolve=resolve):
             assert await store.marks_after(1) == [(1, None, "delivered")]
         assert asked == 1
 

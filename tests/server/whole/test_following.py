@@ -27,13 +27,13 @@ from tests.server.whole.conftest import MakeServer
 def test_the_client_runs_a_workflow_and_hears_every_node(server: Server) -> None:
     with Client(server.url, server.token) as client:
         heard: list[JobEvent] = []
-        outcome = client.run(chain(3, 1.0, "fake/device_step", seconds=0.05), on_event=heard.append)
+        outcome = client.run(chain(3, 1.0, seconds=0.05), on_event=heard.append)
         assert (outcome.state, outcome.outputs) == ("done", {"last": 4.0})
         states = [(event.node, event.state) for event in heard if event.kind == "node"]
         assert states == [(f"s{at}", state) for at in range(3) for state in ("running", "done")]
         numbers = [event.seq for event in heard if event.kind != "progress"]
         assert numbers == sorted(numbers)
-        again = client.run(chain(3, 1.0, "fake/device_step", seconds=0.05))
+        again = client.run(chain(3, 1.0, seconds=0.05))
         assert {row["state"] for row in again.nodes} == {"cached"}
         with pytest.raises(ClientError) as caught:
             client.submit(workflow({"out": "a.value"}, a=n("fake/nothing", value=1.0)))
@@ -45,7 +45,7 @@ def test_the_client_runs_a_workflow_and_hears_every_node(server: Server) -> None
 @pytest.mark.proves(1)
 def test_a_client_follows_its_job_across_kill_9_of_the_server(make_server: MakeServer) -> None:
     with running(make_server()) as server, Client(server.url, server.token) as client:
-        job = client.submit(chain(4, 1.0, "fake/device_step", seconds=0.3))
+        job = client.submit(chain(4, 1.0, seconds=0.3))
         kinds: list[str] = []
         killed = False
         for event in job.events():
@@ -97,7 +97,7 @@ def test_previews_come_from_the_worker_to_the_socket(server: Server) -> None:
     async def check() -> list[dict[str, Any]]:
         headers = {"Authorization": f"Bearer {server.token}"}
         async with aiohttp.ClientSession(headers=headers) as session, session.ws_connect(server.url + "/v1/ws") as socket:
-            job = await asyncio.to_thread(server.submit, document)
+            job = await asyncio.to_thread(server.submit, document, inputs={"steps": 3})
             await socket.send_bytes(msgpack.packb({"do": "subscribe", "jobs": [job["id"]], "previews": True}))
             frames: list[dict[str, Any]] = []
             while not frames or frames[-1]["event"] != "end":
@@ -155,3 +155,20 @@ def test_a_webhook_hears_of_the_end(make_server: MakeServer) -> None:
         signed = f"{headers['Webhook-Id']}.{headers['Webhook-Timestamp']}.".encode() + body
         assert headers["Webhook-Signature"] == "v1=" + hmac.digest(b"s" * 32, signed, "sha256").hex()
         assert (json.loads(body)["id"], json.loads(body)["state"]) == (job.id, "done")
+
+
+@pytest.mark.slow
+def test_a_picture_is_uploaded_used_and_what_was_made_of_it_downloaded(server: Server, tmp_path: Path) -> None:
+    document = workflow(
+        {"name": "save.file"}, {"picture": "load.file"}, load=n("load_image"), save=n("save_image", image="@load.image")
+    )
+    picture = ROOT / "workflows/mini_input.png"
+    with Client(server.url, server.token) as client:
+        assert client.validate(document, picture=picture)["valid"]
+        assert {node["id"] for node in client.plan(document, picture=picture)["nodes"]} == {"load", "save"}
+        outcome = client.run(document, picture=picture)
+        (path,) = client.download(outcome, tmp_path / "pictures")
+        assert path.name == outcome.outputs["name"]
+        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert client.job(outcome.id).download(tmp_path / "pictures") == [path]
+        assert sorted(one.name for one in path.parent.iterdir()) == [path.name]
