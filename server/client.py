@@ -301,8 +301,8 @@ class AsyncClient:
         target.mkdir(parents=True, exist_ok=True)
         found = []
         async for output in self._pages("/v1/outputs", "outputs", [("job", id)]):
-            name = Path(str(output["name"])).name  # never a folder of the server's choice
-            found.append(await self._fetch(f"/v1/outputs/{quote(output['id'], safe='')}", target / name))
+            name = Path(str(output["file"])).name  # never a folder of the server's choice
+            found.append(await self._fetch(f"/v1/outputs/{quote(output['id'], safe='')}/file", target / name))
         return sorted(found)
 
     # Workflows, node types and files.
@@ -325,7 +325,7 @@ class AsyncClient:
         """Give the server a file; what it holds already is not kept twice."""
         content = file if isinstance(file, bytes) else Path(file)
         shown = name or (content.name if isinstance(content, Path) else "file")
-        headers = {"Content-Type": "application/octet-stream", "File-Name": quote(shown)}
+        headers = {"Content-Type": "application/octet-stream", "X-File-Name": quote(shown)}
         found = await self._send("POST", "/v1/files", data=content, headers=headers)
         return Upload(found["sha256"], found.get("name") or shown)
 
