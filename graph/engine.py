@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
@@ -29,6 +29,7 @@ from graph.folder import StoreUnavailable, unavailable
 from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
+from graph.lights import LightCaller
 from graph.memo import Memo
 from graph.needs import loading_signature, needs_of, queue_of
 from graph.places import NEVER, Bounds, PlaceStatus
@@ -42,6 +43,7 @@ from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
+P = TypeVar("P", bound=ProcessWorker)
 
 
 #: What starting a worker process is assumed to take (importing the model libraries: measured 4 to 6 s).
@@ -243,7 +245,6 @@ class Engine:
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
         self.environment = environment_of(device_class or _cpu_class(devices))
-        self.expander = Expander(library, home, self.environment)
         budget = limits.device or host_memory_bytes() * 4 // 5 // len(devices)
         schedule = Schedule(dict.fromkeys(devices, budget))
         self.ledger = Ledger(ledger) if ledger is not None else None
@@ -252,22 +253,25 @@ class Engine:
         if setup is None and (workers == "process" or host_workers):
             raise ValueError("worker processes need `setup`, the name of what sets them up; give it, or workers='thread'")
 
-        def process(name: str, place: str, threads: int, budget: int) -> ProcessWorker:
+        def process(kind: type[P], name: str, place: str, threads: int, budget: int) -> P:
             assert setup is not None
             self._spool = self._spool or Spool.under(home / "spool")
             courier = Courier(self._spool, self.memories.memo.store)
-            return ProcessWorker(name, threads, budget, setup, home, courier, place, heartbeat_s, cancel_grace_s)
+            return kind(name, threads, budget, setup, home, courier, place, heartbeat_s, cancel_grace_s)
 
+        #: Under a server the code of packs is called in other processes only, also while planning.
+        self._lights = process(LightCaller, "packs", HOST, 1, 0) if host_workers else None
+        self.expander = Expander(library, home, self.environment, self._lights)
         self.workers: dict[str, Worker] = {}
         for device in devices:
             if are_processes:
-                self.workers[device] = process(device, device, threads, budget)
+                self.workers[device] = process(ProcessWorker, device, device, threads, budget)
                 schedule.devices[device].start_seconds = PROCESS_START_SECONDS
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         here = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         host_bytes = host_memory_bytes() * 4 // 5
-        self.hosts: list[Worker] = [process(f"{HOST}:{at}", HOST, 1, host_bytes) for at in range(host_workers)]
+        self.hosts: list[Worker] = [process(ProcessWorker, f"{HOST}:{at}", HOST, 1, host_bytes) for at in range(host_workers)]
         self.hosts = self.hosts or [here] * host_lanes
         self.executor = Executor(
             schedule,
@@ -398,12 +402,13 @@ class Engine:
 
     def start(
         self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
-        run_id: str = "", tries: int = 0,
+        run_id: str = "", tries: int = 0, sequence: int = 0,
     ) -> Handle:  # fmt: skip
         """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
 
         `run_id` is the id of the server's job: it names the run in the ledger and in `places`, and its outputs are named by it,
         so that a job that is tried again publishes once; `tries`: how often in a row a process died under it before.
+        `sequence` is its place in its client's order, for who plans several at once; without it, that of being started.
         """
         undrawn = [plan.tasks.compiled.ids[node] for node in sorted(plan.tasks.undrawn)]
         if undrawn:
@@ -412,6 +417,7 @@ class Engine:
         needs = needs_of(plan.tasks, plan.run, lambda task: self._estimate(plan.tasks, task))
         self._refuse_too_big(plan, needs)
         queue = queue_of(plan, needs, priority=priority, client=client, now=time.perf_counter())
+        queue.sequence = sequence
         run = ActiveRun(plan, queue, values, output_folder, self._resolved, run_id, tries)
         run.listener = listener
         self.executor.start(run)
@@ -564,7 +570,7 @@ class Engine:
     def close(self) -> None:
         """Cancel what runs, end the workers, write what waits."""
         self.executor.close()
-        for worker in [*self.workers.values(), *self.hosts]:
+        for worker in self._all_workers():
             worker.close()
         self.memories.close()
         if self._spool is not None:
@@ -579,10 +585,13 @@ class Engine:
         """
         if self.ledger is not None:
             self.ledger.clear()  # no run is to blame
-        for worker in [*self.workers.values(), *self.hosts]:
+        for worker in self._all_workers():
             worker.kill()
         if self._spool is not None:
             self._spool.close()
+
+    def _all_workers(self) -> list[Worker]:
+        return [*self.workers.values(), *self.hosts, *([self._lights] if self._lights is not None else [])]
 
     def __enter__(self) -> Engine:
         return self

@@ -95,6 +95,8 @@ class Executor:
         self._clock = clock
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
+        #: Where lanes wait whose worker did not come up: they would only take wake-ups from others.
+        self._away = threading.Condition(self._lock)
         self._flights: dict[bytes, Flight] = {}
         self._unshared: set[Flight] = set()
         self._owners: dict[int, ActiveRun] = {}
@@ -197,6 +199,7 @@ class Executor:
         with self._ready:
             self._closing = True
             self._ready.notify_all()
+            self._away.notify_all()
         self._heard.put(None)
         if self._started:
             for thread in self._threads:
@@ -230,9 +233,11 @@ class Executor:
                 return "trim"
             now = self._clock()
             self._quick.pop(me, None)
+            if lane.available_at > now:
+                self._away.wait(None if lane.is_disabled else lane.available_at - now)
+                continue
             is_left_to_another = place == HOST and any(now - since < AWAY_SECONDS for since in self._quick.values())
-            is_away = is_left_to_another or lane.available_at > now
-            assignment = None if is_away else self.schedule.take(place, now)
+            assignment = None if is_left_to_another else self.schedule.take(place, now)
             if assignment is not None:
                 run = self._owners[id(assignment.run)]
                 try:
@@ -253,8 +258,6 @@ class Executor:
                 self._free(run, place, 0.0)
                 continue
             until = self.schedule.next_time(place, now)
-            if now < lane.available_at < NEVER:
-                until = lane.available_at
             left = None if until is None else max(until - now, 0.0)
             if is_left_to_another:
                 left = AWAY_SECONDS if left is None else min(left, AWAY_SECONDS)
@@ -356,8 +359,10 @@ class Executor:
                 self._time_out(job, lane.place, seconds)
             elif isinstance(error, WorkerLost):
                 self._lose(job, lane, error, seconds)
-            else:
+            elif job.flight.cancelled:
                 self._end(job, lane.place, "cancelled", seconds)
+            else:  # its own doing: a run that nobody cancelled must not end as done without its result
+                self._fail(job, lane.place, error, seconds)
         elif is_device_fault(*failure_of(error)[:2]) and lane.worker.replace():
             self._try_in_new_process(job, lane, error, seconds)
         else:
@@ -784,7 +789,7 @@ class Executor:
             lanes[0].failed_starts, lanes[0].available_at, lanes[0].message = 0, 0.0, ""
             if not lanes[0].is_host:
                 self.schedule.devices[name].available_at = 0.0
-            self._ready.notify_all()
+            self._away.notify_all()
 
     def released(self, device: str) -> None:
         """A device's worker has ended because it was told to: it holds nothing, and must start again."""

@@ -207,13 +207,16 @@ class Schedule:
         self._sequence = 0
 
     def add(self, run: RunTasks) -> None:
-        """Take a run in. A client without a run here starts level with the least served of the others."""
+        """Take a run in, after those that came before unless it has a `sequence` of its own.
+
+        A client without a run here starts level with the least served of the others.
+        """
         others = {other.client for other in self.runs}
         if others and run.client not in others:
             least = min(self.used_seconds.get(client, 0.0) for client in others)
             self.used_seconds[run.client] = max(self.used_seconds.get(run.client, 0.0), least)
         self._sequence += 1
-        run.sequence = self._sequence
+        run.sequence = run.sequence or self._sequence
         self.runs.append(run)
 
     def remove(self, run: RunTasks) -> None:
@@ -232,9 +235,6 @@ class Schedule:
     def next_time(self, place: str, now: float) -> float | None:
         """When a lane of this place that found nothing should look again; None if only an event can change that."""
         delayed = self._delayed[0][0] if self._delayed else None
-        if place != HOST and self.devices[place].available_at > now:
-            until = self.devices[place].available_at
-            return until if until < math.inf else delayed
         left = now + LOOK_AGAIN_SECONDS if place != HOST and any(run.has_ready(place) for run in self.runs) else None
         return min((at for at in (delayed, left) if at is not None), default=None)
 

@@ -112,7 +112,7 @@ def numbers(ctx: Context, written: Annotated[str, Text(), Doc("Numbers between c
         try:
             found.append(real_number(word))
         except ValueError:
-            raise Refused(f'"{word}" is no number; write numbers between commas, as 1, 2.5, 4', port="written") from None
+            raise Refused(f'"{word[:40]}" is no number; write numbers between commas, as 1, 2.5, 4', port="written") from None
     if not all(arithmetic.isfinite(one) for one in found):
         raise Refused("the list holds a number that is too large; write smaller ones", port="written")
     return _bounded(found, "written")
@@ -126,7 +126,7 @@ def integers(ctx: Context, written: Annotated[str, Text(), Doc("Whole numbers be
         try:
             found.append(whole_number(word))
         except ValueError:
-            raise Refused(f'"{word}" is no whole number; write some between commas, as 1, 20, 300', port="written") from None
+            raise Refused(f'"{word[:40]}" is no whole number; write some between commas, as 1, 20, 300', port="written") from None
     if any(abs(one) > MAX_SEED for one in found):
         raise Refused("the list holds a number beyond 2^53 - 1; write smaller ones", port="written")
     return _bounded(found, "written")

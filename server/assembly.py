@@ -153,7 +153,7 @@ class Assembly:
         front.open(self.table, services)
         await services.engine.start()
         if settings.reload_nodes:
-            watching = watch_sources(_catalogue_file(home, settings.packs), services.engine.reload)
+            watching = watch_sources(home, settings.packs, services.engine.reload)
             self.tasks.append(asyncio.create_task(watching, name="sources"))
         for task in self.tasks:
             task.add_done_callback(lambda done: _report(done, fail))

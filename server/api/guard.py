@@ -99,7 +99,7 @@ class Guesses:
     """Wrong tokens per address: a bucket of `most` that fills up again by one each `every_s`. Memory is bounded."""
 
     def __init__(
-        self, most: int = 20, every_s: float = 3.0, addresses: int = 4096, clock: Callable[[], float] = time.monotonic
+        self, most: int = 100, every_s: float = 1.0, addresses: int = 4096, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._every_s, self._addresses, self._clock = most, every_s, addresses, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()

@@ -41,6 +41,8 @@ class Table:
         self.bindings = dict(bindings or {})
         self._dispatcher = web.UrlDispatcher()
         self._routes: dict[object, Route] = {}
+        #: The methods of addresses without parameters: such an address is no name for a template beside it.
+        self._fixed: dict[str, tuple[str, ...]] = {}
         for route in routes:
             self._add(route)
 
@@ -48,9 +50,14 @@ class Table:
         methods = [hdrs.METH_GET, hdrs.METH_HEAD] if route.method == hdrs.METH_GET else [route.method]
         for method in methods:
             self._routes[self._dispatcher.add_route(method, route.path, _unused)] = route
+        if not route.parameters:
+            self._fixed[route.path] = (*self._fixed.get(route.path, ()), *methods)
 
     async def find(self, request: web.Request) -> Found:
         """The route of a request, and what its path says."""
+        fixed = self._fixed.get(request.path)
+        if fixed is not None and request.method not in fixed:
+            return Found(None, {}, tuple(sorted(fixed)))
         match = await self._dispatcher.resolve(request)
         error = match.http_exception
         if error is None:

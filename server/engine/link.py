@@ -26,6 +26,7 @@ from graph.trials import Try, clear, open_tries
 from server.engine import messages
 from server.engine.framing import BadFrame, Vocabulary, encode, receive
 from server.engine.options import EngineOptions
+from server.engine.sources import watch_sources
 from server.engine.stderr import log_lines
 from server.problems import Refusal
 
@@ -107,6 +108,7 @@ class EngineLink:
         self._sleep, self._clock, self._module = sleep, clock, module
         self._vocabulary = Vocabulary(messages.FROM_ENGINE)
         self._supervisor: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
         self._process: Process | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._submitted: set[str] = set()
@@ -131,6 +133,9 @@ class EngineLink:
         if self._supervisor is None:
             self.state, self._is_stopping = "starting", False
             self._supervisor = asyncio.create_task(self._supervise(), name="engine")
+            if self.options.reload_nodes:
+                watch = watch_sources(self.options.home, self.options.packs, self.reload)
+                self._watcher = asyncio.create_task(watch, name="node sources")
 
     async def stop(self, grace_s: float) -> None:
         """End the engine: nothing new starts, what runs may end within `grace_s`, and is heard of as ever."""
@@ -143,6 +148,8 @@ class EngineLink:
         if not done:
             self._kill("it did not end in time")
             await asyncio.wait([self._supervisor], timeout=ENDING_S)
+        if self._watcher is not None:
+            self._watcher.cancel()
         self._supervisor.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._supervisor
@@ -429,5 +436,7 @@ def counted(tries: Iterable[Try]) -> dict[str, int]:
 
 
 def _kill_process(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
+    # Not `process.kill()`: that looks first whether it has ended, and so takes its exit code away from who waits for it.
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)

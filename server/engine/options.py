@@ -36,6 +36,11 @@ class EngineOptions:
     time_limit_s: float = TIME_LIMIT_S
     #: How long a cancelled node may go on before its worker is killed.
     cancel_grace_s: float = 10.0
+    #: How long one plan may take. What packs do in it has limits of its own (`graph.lights`); this is for what nothing
+    #: can interrupt, a disk that does not answer: the engine ends, and the job is charged a try.
+    plan_limit_s: float = 600.0
+    #: Whether a change of a node's source file starts a fresh engine, for authors of packs.
+    reload_nodes: bool = False
 
     @property
     def spool(self) -> Path:

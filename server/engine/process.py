@@ -8,6 +8,7 @@ imports torch.
 from __future__ import annotations
 
 import faulthandler
+import itertools
 import os
 import signal
 import socket
@@ -15,9 +16,9 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -74,7 +75,10 @@ class EngineProcess:
         self._over = threading.Condition()
         self._works: dict[str, Work] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
+        self._numbers = itertools.count(1)
         self._is_quitting = False
+        #: Since when each thread that plans does so, and for which job ("" for a question).
+        self._planning: dict[int, tuple[float, str]] = {}
         self._planners = ThreadPoolExecutor(PLANNERS, "latentgraph-planner")
         self._answerers = ThreadPoolExecutor(ANSWERERS, "latentgraph-answerer")
         self._slow = ThreadPoolExecutor(1, "latentgraph-keeper")
@@ -133,9 +137,9 @@ class EngineProcess:
             self._outbox.close(LAST_WORDS_S)
             os._exit(1)
         relax_collector()
+        self._outbox.put(messages.Hello(messages.PROTOCOL, list(engine.devices), engine.environment, equipment.catalogue))
         self._ready.set()
         threading.Thread(target=self._tell_status, name="latentgraph-status", daemon=True).start()
-        self._outbox.put(messages.Hello(messages.PROTOCOL, list(engine.devices), engine.environment, equipment.catalogue))
 
     def _started(self) -> Engine:
         """The engine, once it is there."""
@@ -181,7 +185,7 @@ class EngineProcess:
         with self._over:
             if message.job in self._works:
                 return
-            work = self._works[message.job] = Work(message, self._teller, self._log, self._forget)
+            work = self._works[message.job] = Work(message, next(self._numbers), self._teller, self._log, self._forget)
         self._planners.submit(self._carry_out, work)
 
     def _forget(self, work: Work) -> None:
@@ -222,8 +226,10 @@ class EngineProcess:
             return
         if submit.tries >= MOST_TRIES:
             raise _Poisonous(submit.tries)
-        compiled, job, tries = engine.load(submit.document), submit.job, submit.tries
-        plan = engine.plan(compiled, targets=submit.targets, seeds=submit.seeds, run_id=job, tries=tries)
+        job, tries = submit.job, submit.tries
+        with self._planned_in_time(job):
+            compiled = engine.load(submit.document)
+            plan = engine.plan(compiled, targets=submit.targets, seeds=submit.seeds, run_id=job, tries=tries)
         if work.is_over or self._is_quitting:
             return
         handle = engine.start(
@@ -234,6 +240,7 @@ class EngineProcess:
             listener=partial(self._outbox.look_at, work),
             run_id=job,
             tries=tries,
+            sequence=work.number,
         )
         planned = messages.Planned(job, planned_rows(plan))
         with work.lock:
@@ -282,6 +289,7 @@ class EngineProcess:
         engine, before, ticks = self._started(), None, 0
         facts: dict[str, Any] = {}  # Any: plain JSON
         while True:
+            self._end_if_overdue()
             if ticks % FACTS_EVERY == 0:
                 facts = self._facts(engine)
             status = messages.Status([self._place(place) for place in engine.places()], facts)
@@ -292,7 +300,8 @@ class EngineProcess:
 
     def _place(self, place: PlaceStatus) -> dict[str, Any]:  # Any: plain JSON
         found = place._asdict()
-        return {**found, "job": found.pop("run"), "message": self._teller.text(place.message)}
+        job = found.pop("run")
+        return {**found, "job": job, "message": self._teller.text(place.message)}
 
     def _facts(self, engine: Engine) -> dict[str, Any]:  # Any: plain JSON
         memo = engine.memories.memo
@@ -300,6 +309,28 @@ class EngineProcess:
         with suppress(StoreUnavailable):
             facts["memo_bytes"] = memo.store.stats().bytes + memo.table.bytes_on_disk()
         return facts
+
+    # ---- time ----
+
+    @contextmanager
+    def _planned_in_time(self, job: str) -> Iterator[None]:
+        """Note that this thread plans, while the block lasts."""
+        me = threading.get_ident()
+        self._planning[me] = time.monotonic(), job
+        try:
+            yield
+        finally:
+            del self._planning[me]
+
+    def _end_if_overdue(self) -> None:
+        """End this process if a plan takes too long: its thread would never be free again. The ledger says whose it was."""
+        limit = self._options.plan_limit_s
+        for began, job in list(self._planning.values()):
+            if time.monotonic() - began > limit:
+                self._log.write(
+                    "error", f"a plan took longer than {limit:g} s; the engine ends, for nothing else can end it", job=job
+                )
+                os._exit(3)
 
     # ---- questions ----
 
@@ -321,11 +352,14 @@ class EngineProcess:
         self._outbox.put(answer)
 
     def _found(self, message: messages.Ask) -> answers.Answer:
-        question = answers.QUICK.get(message.question) or answers.SLOW.get(message.question)
-        if question is None:
-            known = ", ".join([*answers.QUICK, *answers.SLOW])
-            raise Refusal("not_found", f'The engine has no answer to "{message.question}"; ask one of {known}.')
-        return question(self._started(), message.arguments)
+        engine, asked = self._started(), message.question
+        if asked in answers.QUICK:
+            with self._planned_in_time(""):
+                return answers.QUICK[asked](engine, message.arguments)
+        if asked in answers.SLOW:
+            return answers.SLOW[asked](engine, message.arguments)
+        known = ", ".join([*answers.QUICK, *answers.SLOW])
+        raise Refusal("not_found", f'The engine has no answer to "{asked}"; ask one of {known}.')
 
 
 def main(arguments: list[str]) -> None:

@@ -45,10 +45,12 @@ class SourceWatcher:
 
 
 async def watch_sources(
-    catalogue: Path, on_change: Callable[[], object], *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    home: Path, packs: bool, on_change: Callable[[], object], *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 ) -> None:
-    """Call `on_change` after each change of a source file, until cancelled."""
-    watcher = SourceWatcher(catalogue)
+    """Call `on_change` after each change of a source file that the catalogue in `home` was made from, until cancelled."""
+    from graph.catalogue import catalogue_path  # loads the declarations of nodes; only authors of packs need this
+
+    watcher = SourceWatcher(catalogue_path(home, packs))
     while True:
         if await asyncio.to_thread(watcher.has_changed):
             on_change()

@@ -19,7 +19,9 @@ from server.engine.outcome import Teller, output_json
 class Work:
     """One job. Whoever ends it first ends it: a cancel while it is being planned, a refusal, its run."""
 
-    def __init__(self, submit: Submit, teller: Teller, log: Log, on_over: Callable[[Work], object]) -> None:
+    def __init__(self, submit: Submit, number: int, teller: Teller, log: Log, on_over: Callable[[Work], object]) -> None:
+        #: How many were submitted before it, and itself.
+        self.number = number
         self.submit, self._teller, self._log, self._on_over = submit, teller, log, on_over
         #: Set before the run exists, these hold for it.
         self.priority, self.watched = submit.priority, False
@@ -68,7 +70,7 @@ class Work:
         found = {
             "seconds": run.seconds,
             "device_seconds": run.device_seconds,
-            "nodes": [self._teller.node(node) for node in nodes],
+            "nodes": self._teller.nodes(run.plan, nodes),
             "outputs": {name: output_json(value) for name, value in values_of(run).items()},
             "absent": {name: say(reason) for name, reason in run.plan.absent.items()},
             "messages": [say(message) for message in run.messages],

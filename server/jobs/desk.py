@@ -366,8 +366,7 @@ class Desk:
         if id in self._cancelling:
             return await asyncio.shield(self._cancelling[id])
         if id in self._queue.waiting:
-            entry = self._queue.waiting[id]
-            self._queue.remove(id)  # now: it must not be started while the end is written
+            entry = self._queue.hold(id)  # now: it must not be started while its end is written
             task = self._cancelling[id] = self._spawn(self._cancel_waiting(entry))
             return await asyncio.shield(task)
         job = await self.get(id)
@@ -377,10 +376,13 @@ class Desk:
 
     async def _cancel_waiting(self, entry: Entry) -> Job:
         try:
-            return await self._write_end(entry.id, "cancelled", JobResult())
-        except Refusal:
+            job = await self._write_end(entry.id, "cancelled", JobResult())
+        except BaseException:
             self._queue.add(entry)
             raise
+        else:
+            self._queue.release(entry.id)
+            return job
         finally:
             del self._cancelling[entry.id]
             self._dispatch()
@@ -481,10 +483,8 @@ class Desk:
 
     async def _cancel_later(self, id: str) -> None:
         """Cancel a job whose start was refused by the disk in the middle of it."""
-        entry = self._queue.waiting.get(id)
-        if entry is None:
+        if not self._queue.remove(id):
             return
-        self._queue.remove(id)
         self._under_way[id] = _UnderWay(is_started=True, heard=self._monotonic())
         self._end(Ended(id, "cancelled", {}))
 
@@ -511,9 +511,14 @@ class Desk:
 
     async def _record(self, ended: Ended) -> None:
         """Write an end down; it stays with us until the disk takes it."""
-        result = _result_of(ended)
+        result, state = _result_of(ended), _state_of(ended)
         try:
-            await self._write_end(ended.job, _state_of(ended), result)
+            try:
+                await self._write_end(ended.job, state, result)
+            except (ValueError, TypeError) as error:  # NaN, half a surrogate pair: no JSON. The job must end all the same.
+                log.error("the result of job %s cannot be kept: %s", ended.job, error)
+                result = JobResult(result.seconds, result.device_seconds, problem=_unkept())
+                await self._write_end(ended.job, "failed", result)
         except Refusal as refusal:
             log.warning("the end of job %s cannot be written yet: %s", ended.job, refusal.message)
             self._unwritten[ended.job] = ended
@@ -673,6 +678,14 @@ def _result_of(ended: Ended) -> JobResult:
             "node_failed", "A node failed", "The job failed, and the engine did not say why. See the server's log."
         )
     return JobResult(**given)
+
+
+def _unkept() -> dict[str, Any]:
+    return problem_of(
+        "node_failed",
+        "A node failed",
+        "The job's result holds a value that JSON cannot carry, so it was not kept. See the server's log.",
+    )
 
 
 def _found(value: T | None, id: str) -> T:

@@ -132,11 +132,19 @@ class Queue:
         return entry
 
     def remove(self, id: str) -> bool:
-        """Take a waiting job out (it was cancelled); whether it waited."""
+        """Take a waiting job out for good; whether it waited."""
         if id not in self.waiting:
             return False
         self._leave(self._unwait(id))
         return True
+
+    def hold(self, id: str) -> Entry:
+        """Take a waiting job out while its end is written. Its place stays kept: `add` it again, or `release` it."""
+        entry = self.waiting[id]
+        self.remove(id)
+        self._reserved[id] = entry.cost_s
+        self._seconds += entry.cost_s
+        return entry
 
     # ---- taking ----
 

@@ -213,6 +213,7 @@ class Root:
             try:
                 with suppress(FileExistsError):
                     os.mkdir(last, 0o700, dir_fd=above)
+                    os.fsync(above)
             finally:
                 os.close(above)
 

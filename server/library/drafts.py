@@ -19,7 +19,7 @@ from graph.jsontext import JsonError, read_json, write_json
 from server.library.confine import Root
 from server.library.folder import Content, Folder, Stamp
 from server.library.precondition import Precondition, etag_of
-from server.library.workflows import file_names
+from server.library.workflows import contents, file_names
 from server.problems import Refusal
 
 ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -88,7 +88,7 @@ class Drafts:
         await self._change(lambda: self._delete(id, precondition))
 
     async def files(self) -> frozenset[str]:
-        """SHA-256 (hex) of every upload that a draft names."""
+        """SHA-256 (hex) of every upload that a draft names. Raises Refusal rather than miss one."""
         return await asyncio.to_thread(self._files)
 
     # In threads.
@@ -159,11 +159,7 @@ class Drafts:
         return sorted((entry for _, entry in entries.values()), key=lambda entry: (-entry.modified, entry.id))
 
     def _files(self) -> frozenset[str]:
-        found: set[str] = set()
-        for file in self._folder.stamps():
-            with contextlib.suppress(FileNotFoundError, Refusal):
-                found |= file_names(self._folder.read(file, MOST_BYTES).data)
-        return frozenset(found)
+        return frozenset().union(*map(file_names, contents(self._folder)))
 
 
 def _unknown(id: str) -> Refusal:

@@ -56,7 +56,7 @@ class Preferences:
             raise Refusal("too_large", f"The preferences have {len(data)} bytes; at most {MOST_BYTES} are kept. Keep less.")
         with self._lock:
             if match is not None:
-                Precondition(match).check(self._read().etag, "The preferences")
+                Precondition(match).check(self._read().etag, "What the page keeps")
             self._folder.write(FILE, data)
         return Kept(values, etag_of(data))
 

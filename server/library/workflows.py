@@ -38,7 +38,7 @@ _log: Final = logging.getLogger("latentgraph.library")
 MOST_BYTES: Final = 16 << 20
 #: Versions kept beside the current one.
 MOST_VERSIONS: Final = 50
-#: Workflows in the data folder.
+#: Files in the folder that new workflows go to.
 MOST_WORKFLOWS: Final = 10_000
 
 SHIPPED: Final = Path(__file__).parents[2] / "workflows"
@@ -211,7 +211,7 @@ class Workflows:
         return await self._change(lambda: self._restore(name, number, precondition))
 
     async def files(self) -> frozenset[str]:
-        """SHA-256 (hex) of every upload that a saved workflow or a version of one names."""
+        """SHA-256 (hex) of every upload that a saved workflow or a version of one names. Raises Refusal rather than miss one."""
         return await asyncio.to_thread(self._files)
 
     def changes(self) -> AsyncIterator[frozenset[str]]:
@@ -331,11 +331,10 @@ class Workflows:
             return
         folder = self._templates
         named: set[tuple[str, str]] = set()
-        for text in _contents(self._places[-1].folder):
-            with contextlib.suppress(WorkflowError):
+        for text in contents(self._places[-1].folder):
+            with contextlib.suppress(WorkflowError):  # it is listed with its problem
                 named |= _named_files(read_document(text))
-        picked = [PickedFile(folder / name, digest) for name, digest in named if name and (folder / name).is_file()]
-        for one in picked:
+        for one in [PickedFile(folder / name, digest) for name, digest in named if name and (folder / name).is_file()]:
             try:
                 bring(self._home, [one])
             except WorkflowError as error:
@@ -344,9 +343,9 @@ class Workflows:
     def _files(self) -> frozenset[str]:
         named: set[str] = set()
         for place in self._places:
-            named.update(*map(file_names, _contents(place.folder)))
+            named.update(*map(file_names, contents(place.folder)))
         for name in self._versions.names():
-            named.update(*map(file_names, _contents(self._versions.inner(name))))
+            named.update(*map(file_names, contents(self._versions.inner(name))))
         return frozenset(named)
 
     # Versions.
@@ -454,10 +453,14 @@ def _version_file(number: int, etag: str) -> str:
     return f"{number:06}-{etag}{_SUFFIX}"
 
 
-def _contents(folder: Folder) -> Iterator[bytes]:
-    for name in folder.stamps():
-        if name.endswith(_SUFFIX):
-            with contextlib.suppress(FileNotFoundError, Refusal):
+def contents(folder: Folder) -> Iterator[bytes]:
+    """Every workflow or draft file's bytes, too large ones left out. Raises Refusal if one cannot be read now.
+
+    So that whoever asks which uploads are named does not take a file that cannot be read for one that names none.
+    """
+    for name, stamp in folder.stamps().items():
+        if name.endswith(_SUFFIX) and stamp.size_bytes <= MOST_BYTES:
+            with contextlib.suppress(FileNotFoundError):
                 yield folder.read(name, MOST_BYTES).data
 
 

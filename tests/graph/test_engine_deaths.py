@@ -153,6 +153,19 @@ def test_runs_that_share_the_work_are_charged_alike(serve: Callable[..., Lab], h
     assert [tries_told(events)[0] for events in heard] == [1, 1]
 
 
+@pytest.mark.slow
+@pytest.mark.spec("R-C08")
+def test_a_death_is_not_charged_to_runs_that_wait(serve: Callable[..., Lab], home: Path) -> None:
+    """One lane: the other run waits for it all the while, and is done in the end."""
+    lab = serve()
+    poison = lab.start(workflow("d", d=n("die_first", a=1.0, times=9, tally=str(home / "tally"))), run_id="poison")
+    other = lab.start(workflow("x", x=n("linger", a=1.0)), run_id="other")
+    events: list[Event] = []
+    assert ended(other, events).state == "done"
+    assert tries_told(events) == []
+    assert ended(poison).state == "failed"
+
+
 # ---- hung ----
 
 
@@ -275,9 +288,9 @@ def test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work(se
 def pass_to(lab: Lab, clock: Clock, now: float) -> None:
     """Let it be `now` for the lanes."""
     executor = lab.engine.executor
-    with executor._ready:
+    with executor._away:
         clock.now = now
-        executor._ready.notify_all()
+        executor._away.notify_all()
 
 
 @pytest.mark.slow

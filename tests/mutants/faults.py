@@ -49,7 +49,12 @@ DISK, EVENTS, SCHEDULE = (
     "tests/graph/test_schedule.py",
 )
 WORKERS = "tests/graph/test_workers.py"
+GUARD, LIMITS = "tests/server/api/test_guard.py", "tests/server/api/test_limits.py"
+SERVE, HEALTH = "tests/server/api/test_serve.py", "tests/server/api/test_health.py"
 WORKFLOWS = "tests/server/library/test_workflows.py"
+WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
+JOBS = {name: f"tests/server/jobs/test_{name}.py" for name in ("store", "queue", "desk", "orders", "simulation")}
+JOBS_KILLED = "tests/server/jobs/crash/test_store_kill.py"
 
 FAULTS: Final = (
     # ---- keys ----
@@ -200,7 +205,7 @@ FAULTS: Final = (
     ),
     Fault(
         "an event told while a reader drains silences the next", "graph/active.py",
-        "            self._told = False\n            if not self.events:  # else one", "            if not self.events:  # else one", (EVENTS,),
+        "            self._told = False\n        return events\n", "        return events\n", (EVENTS,),
     ),
     # ---- schedule, workers ----
     Fault(
@@ -218,6 +223,202 @@ FAULTS: Final = (
     Fault(
         "a cancel hits the next call", "graph/worker.py",
         "return self.call in self._cancelled", "return bool(self._cancelled)", (WORKERS,),
+    ),
+    # ---- HTTP ----
+    Fault(
+        "any origin that equals the host is ours", "server/api/guard.py",
+        "    if origin is not None and origin not in names.origins:\n",
+        '    if origin is not None and origin.partition("://")[2] != request.headers.get("Host"):\n', (GUARD,),
+    ),
+    Fault(
+        "same-site is as good as same-origin", "server/api/guard.py",
+        'site not in ("same-origin", "none")', 'site not in ("same-origin", "same-site", "none")', (GUARD,),
+    ),
+    Fault(
+        "the origin null is let in", "server/api/guard.py",
+        "    if origin is not None and origin not in names.origins:\n",
+        '    if origin not in (None, "null") and origin not in names.origins:\n', (GUARD,),
+    ),
+    Fault(
+        "a session needs no origin to change things", "server/api/guard.py",
+        'if (request.method not in SAFE_METHODS or is_upgrade) and request.headers.get("Origin") not in names.origins:', "if False:", (GUARD,),
+    ),
+    Fault(
+        "any name is ours", "server/api/guard.py",
+        "    if host not in names.hosts or _named_in_target(request.raw_path, host) not in names.hosts:\n", "    if False:\n", (GUARD,),
+    ),
+    Fault(
+        "HEAD needs no token", "server/api/guard.py",
+        'if route is not None and route.access == "open":', 'if request.method == "HEAD" or (route is not None and route.access == "open"):', (GUARD,),
+    ),
+    Fault(
+        "unknown addresses need no token", "server/api/guard.py",
+        'if route is not None and route.access == "open":', 'if route is None or route.access == "open":', (GUARD,),
+    ),
+    Fault(
+        "wrong tokens are not slowed down", "server/api/guard.py",
+        "        wait_s = 0.0 if left >= 1 else (1 - left) * self._every_s\n", "        wait_s = 0.0\n", (GUARD,),
+    ),
+    Fault(
+        "sessions never end", "server/api/session.py",
+        "int(until) > self._clock() and session not in self._closed", "True", ("tests/server/api/test_session.py",),
+    ),
+    Fault(
+        "it listens on every network unasked", "server/serve.py",
+        "if place.host in _EVERYWHERE and not place.hosts:", "if False:", (SERVE,),
+    ),
+    Fault(
+        "a token that others can read is good", "server/api/session.py",
+        "status.st_mode & 0o077", "False", (SERVE, "tests/server/api/test_session.py"),
+    ),
+    Fault(
+        "two servers on one data folder", "server/lock.py",
+        "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB", (SERVE,),
+    ),
+    Fault(
+        "the limit of a body is ignored", "server/api/body.py",
+        "        if self.count > self.limit_bytes:\n", "        if False:\n", (LIMITS,),
+    ),
+    Fault(
+        "a body may take for ever", "server/api/body.py",
+        "self.pace.grace_s + self.count / self.pace.bytes_per_s", "1e9", (LIMITS,),
+    ),
+    Fault(
+        "headers may take for ever", "server/api/connections.py",
+        "        elif self._header_timer is None and data:\n", "        elif False:\n", (LIMITS,),
+    ),
+    Fault(
+        "forms are read at once", "server/api/body.py",
+        "    try:\n        reader = MultipartReader(", "    try:\n        await request.post()\n        reader = MultipartReader(", (LIMITS,),
+    ),
+    Fault(
+        "compressed bodies are taken", "server/api/binding.py",
+        'if request.headers.get("Content-Encoding", "identity").lower() != "identity":', "if False:", (LIMITS,),
+    ),
+    Fault(
+        "bodies of any type are read", "server/api/binding.py",
+        "    if kind.strip().lower() != wanted:\n        return False\n", "", (GUARD,),
+    ),
+    Fault(
+        "a stuck worker is well", "server/pulse.py",
+        'return place["state"] == "busy" and (place.get("progress_age_s") or 0.0) > self._limit_s', "return False", (HEALTH,),
+    ),
+    Fault(
+        "a draining server takes work", "server/health.py",
+        'if self.is_draining and "draining" in refuses:', "if False:", (HEALTH,),
+    ),
+    Fault(
+        "a full disk takes work", "server/health.py",
+        "        if free < floor:\n", "        if False:\n", (HEALTH,),
+    ),
+    Fault(
+        "errors are told to the client", "server/api/front.py",
+        "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
+        ("tests/server/api/test_route.py",),
+    # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
+    Fault(
+        "a try is not noted before the call", "graph/execute.py",
+        "            self._open_slot(job, lane)\n", "", (f"{TRIALS}::test_a_node_that_takes_everything_along_is_charged",),
+    ),
+    Fault(
+        "a call that has ended stays noted", "graph/execute.py",
+        "            self._ledger.close_slot(flight.slot)\n", "",
+        (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process",),
+    ),
+    Fault(
+        "a run that kills its workers is tried for ever", "graph/execute.py",
+        "if run.tries < self.bounds.most_tries:", "if self.bounds.most_tries > 1:",
+        (f"{DEATHS}::test_a_run_that_kills_its_worker_each_time_is_stopped_after_three_tries",),
+    ),
+    Fault(
+        "other runs are charged for a death", "graph/execute.py",
+        "for run in {id(run): run for run, _ in subscribers if was_wanted}.values():", "for run in self._owners.values():",
+        (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process", f"{DEATHS}::test_a_death_is_not_charged_to_runs_that_wait",),
+    ),
+    Fault(
+        "a kept result leaves the tries as they are", "graph/execute.py",
+        "            run.tries = 0\n", "", (f"{DEATHS}::test_a_kept_result_sets_the_tries_back",),
+    ),
+    Fault(
+        "the death of the engine is charged to the run", "graph/worker.py",
+        "                self.slot.release()\n", "                pass\n", (f"{TRIALS}::test_an_engine_that_is_killed_is_not_the_runs_fault",),
+    ),
+    Fault(
+        "planning is not noted", "graph/engine.py",
+        "if self.ledger is not None and run_id:", "if False:", (f"{TRIALS}::test_an_engine_that_dies_while_it_plans_names_the_run",),
+    ),
+    Fault(
+        "the death of an idle worker goes unnoticed", "graph/processes.py",
+        "        if lost is not None and self.on_idle_death is not None:\n            self.on_idle_death(lost)\n", "",
+        (f"{WORKERS}::test_a_child_killed_between_two_calls_is_noticed_at_once_and_replaced",),
+    ),
+    Fault(
+        "a silent worker is waited for", "graph/child.py",
+        "        elif now - self._asked >= self.heartbeat_s * 2 / 3:", "        elif False:",
+        (f"{DEATHS}::test_a_silent_worker_is_ended_and_other_places_go_on",),
+    ),
+    Fault(
+        "a worker that imports a large library is taken for dead", "graph/processes.py",
+        "child.heartbeat_s = max(START_SECONDS, self.heartbeat_s)", "pass",
+        (f"{WORKERS}::test_what_a_node_imports_may_take_longer_than_a_heartbeat",),
+    ),
+    Fault(
+        "a device that never comes up is tried for ever", "graph/execute.py",
+        "if lane.failed_starts >= self.bounds.most_starts:", "if not lane.failed_starts:",
+        (f"{DEATHS}::test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work",),
+    ),
+    Fault(
+        "a worker that died at start is started again at once", "graph/places.py",
+        "return 0.0 if failed_starts < 2 else", "return 0.0 if failed_starts else", (DEATHS,),
+    ),
+    Fault(
+        "a broken device gets the next task", "graph/execute.py",
+        "and lane.worker.replace():", "and lane.worker.start(job.report.cancelled) is None:",
+        (f"{DEATHS}::test_a_faulty_device_gets_a_new_process_and_the_task_one_more_try",),
+    ),
+    Fault(
+        "a worker that cannot hear outlives its engine", "graph/worker.py",
+        "    die_with_parent()\n", "", (f"{TRIALS}::test_a_worker_that_cannot_hear_ends_with_its_engine_all_the_same",),
+    ),
+    Fault(
+        "a stopped worker outlives its engine", "graph/child.py",
+        "            os.killpg(child.pid, signal.SIGKILL)\n", "            pass\n",
+        (f"{TRIALS}::test_a_stopped_worker_of_a_dead_engine_is_ended_by_whoever_comes_next",),
+    ),
+    Fault(
+        "a cancel is not passed on", "graph/processes.py",
+        '                child.channel.send("cancel", call)\n', "",
+        (f"{WORKERS}::test_cancel_is_seen_at_the_next_step_and_the_worker_lives_on", f"{WORKERS}::test_a_cancel_of_one_call_is_not_one_of_the_next"),
+    ),
+    Fault(
+        "a node that does not listen keeps its device", "graph/processes.py",
+        "elif told_at is not None and time.monotonic() - told_at > self.cancel_grace_s:", "elif False:",
+        (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process",),
+    ),
+    Fault(
+        "no time limit", "graph/active.py",
+        "        self._until = self._moved_at + self.limit_s\n", "",
+        (f"{DEATHS}::test_a_node_over_its_time_limit_fails_and_is_not_tried_again",),
+    ),
+    Fault(
+        "a node over its time limit is tried again", "graph/execute.py",
+        "            if job.report.timed_out and not job.flight.cancelled:", "            if False:",
+        (f"{DEATHS}::test_a_node_over_its_time_limit_fails_and_is_not_tried_again",),
+    ),
+    Fault(
+        "an answer to another call is taken", "graph/processes.py",
+        "        if call != self._calls:", "        if False:",
+        (f"{DEATHS}::test_a_worker_that_says_what_is_not_ours_is_ended_and_replaced",),
+    ),
+    Fault(
+        "a file of anybody is taken for a value", "graph/processes.py",
+        'case ["f", bytes(), str(path)] if Path(path).parent == self.courier.spool.folder:', 'case ["f", bytes(), str()]:',
+        (f"{DEATHS}::test_a_worker_that_says_what_is_not_ours_is_ended_and_replaced",),
+    ),
+    Fault(
+        "states are lost where nobody reads", "graph/active.py",
+        "if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent)) and", "if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent, NodeEvent)) and",
+        (EVENTS,),
     ),
     # ---- nodes ----
     Fault(
@@ -350,5 +551,85 @@ FAULTS: Final = (
         "user bytes are shown by the name they have", "server/api/content.py",
         "inline=media.is_shown and not attachment", 'inline=name.endswith((".png", ".svg")) and not attachment',
         ("tests/server/api/test_files_routes.py", "tests/server/api/test_outputs_routes.py"),
+    # ---- jobs ----
+    Fault(
+        "a job is answered before its commit", "server/jobs/writer.py",
+        '        connection.execute("COMMIT")\n        self._number += 1\n',
+        "        for write, outcome in zip(writes, self._outcomes):\n"
+        "            (write.future.set_exception if isinstance(outcome, Exception) else write.future.set_result)(outcome)\n"
+        '        writes.clear(), self._outcomes.clear()\n        connection.execute("COMMIT")\n        self._number += 1\n', (JOBS["store"], JOBS_KILLED),
+    ),
+    Fault(
+        "a commit is not synced", "server/jobs/schema.py",
+        "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL", (JOBS["store"],),
+    ),
+    Fault(
+        "one bad write fails its neighbours", "server/jobs/writer.py",
+        "        if schema.is_of_the_disk(error):\n            raise\n", "        raise\n", (JOBS["store"],),
+    ),
+    Fault(
+        "what was told failed stays committed", "server/jobs/writer.py",
+        "                undo(connection)\n", "                pass\n", (JOBS["store"],),
+    ),
+    Fault(
+        "a failed sync is taken for a commit that failed", "server/jobs/writer.py",
+        "return self._outcomes if self._number >= number else failed", "return failed", (JOBS["store"], JOBS["simulation"]),
+    ),
+    Fault(
+        "an ended job may end again", "server/jobs/schema.py",
+        "BEFORE UPDATE ON jobs WHEN OLD.ended_seq IS NOT NULL\n", "BEFORE UPDATE ON jobs WHEN OLD.ended_seq < 0\n", (JOBS["store"],),
+    ),
+    Fault(
+        "the final state comes before its result", "server/jobs/store.py",
+        'connection.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result)))',
+        'self._writes.submit(lambda later: later.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result))))', (JOBS["desk"],),
+    ),
+    Fault(
+        "a damaged database is deleted", "server/jobs/schema.py",
+        "os.rename(f\"{path}{suffix}\", path.with_name(name + suffix))", "os.unlink(f\"{path}{suffix}\")", (JOBS["store"],),
+    ),
+    Fault(
+        "a try is counted after it", "server/jobs/store.py",
+        "max(most.get(id, 0), before + 1)", "max(most.get(id, 0), before)", (JOBS["desk"],),
+    ),
+    Fault(
+        "tries are forgotten when the engine dies", "server/jobs/desk.py",
+        "job.priority, job.client, job.tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
+    ),
+    Fault(
+        "the Idempotency-Key is ignored", "server/jobs/store.py",
+        "known = _known(connection, job, self.uptime_s) if job.idempotency is not None else None", "known = None", (JOBS["store"],),
+    ),
+    Fault(
+        "requests with one key do not wait for each other", "server/jobs/desk.py",
+        "                if known is not None:\n", "                if False:\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "keys expire by the wall clock", "server/jobs/store.py",
+        "return self._uptime_before + self._monotonic() - self._opened", "return self._clock()", (JOBS["store"],),
+    ),
+    Fault(
+        "the queue grows without end", "server/jobs/queue.py",
+        "        if count >= self.most_jobs:\n", "        if False:\n", (JOBS["queue"], JOBS["desk"]),
+    ),
+    Fault(
+        "first come, first served, whoever comes", "server/jobs/queue.py",
+        "key=lambda name: (self._turn(name), clients[name][0])", "key=lambda name: clients[name][0]", (JOBS["queue"], JOBS["desk"]),
+    ),
+    Fault(
+        "a retry draws new seeds", "server/jobs/desk.py",
+        "name: job.seeds.get(name, seed) for name, seed", "name: seed for name, seed", (JOBS["desk"],),
+    ),
+    Fault(
+        "an end that the disk refused is forgotten", "server/jobs/desk.py",
+        "            self._unwritten[ended.job] = ended\n", "", (JOBS["desk"], JOBS["simulation"]),
+    ),
+    Fault(
+        "a draining server takes jobs in", "server/jobs/desk.py",
+        "        if self._is_draining:\n            raise", "        if False:\n            raise", (JOBS["desk"],),
+    ),
+    Fault(
+        "what ran is lost with its engine", "server/jobs/desk.py",
+        "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
     ),
 )  # fmt: skip

@@ -148,7 +148,9 @@ def test_a_preview_of_latents_that_went_wrong_is_a_picture_still(bad):
 
 def test_a_picture_of_values_that_are_no_numbers_is_an_error(tiny, call, recording):
     latents = Latents(64, 64, "z-image", WireTensor.of(torch.full((1, 4, 8, 8), float("nan"))))
-    with pytest.raises(ValueError, match="image: 12288 of 12288 values of the picture are no finite numbers; the model overflowed"):
+    with pytest.raises(
+        ValueError, match="image: 12288 of 12288 values of the picture are no finite numbers; the model overflowed"
+    ):
         call(recording(), decode, tiny.vae, latents)
 
 

@@ -36,7 +36,9 @@ def test_one_wrong_number_in_the_latents_is_told_by_denoise(tiny, embed, bad, mo
     predict = ZImage.predict
     monkeypatch.setattr(ZImage, "predict", lambda *args, **more: spoilt(predict(*args, **more), bad))
     text = embed(tiny, "x")
-    with pytest.raises(NotFinite, match=r"latents: .* of 256 values of the latents are no finite numbers; .* Compute it with dtype float32"):
+    with pytest.raises(
+        NotFinite, match=r"latents: .* of 256 values of the latents are no finite numbers; .* Compute it with dtype float32"
+    ):
         denoise(tiny.denoiser, tiny.scheduler, text, empty_latents(64, 64), steps=2, guidance=0.0)
 
 
@@ -119,7 +121,9 @@ def test_the_error_names_the_node_that_made_it(tmp_path):
         "made": {"type": "half_a_picture", "inputs": {"sides": 3}},
         "next": {"type": "resize_image", "inputs": {"image": {"link": "made.image"}}},
     }
-    text = json.dumps({"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes, "outputs": {"image": {"from": "next.image"}}})
+    text = json.dumps(
+        {"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes, "outputs": {"image": {"from": "next.image"}}}
+    )
     library = Registry.of(half_a_picture, resize_image)
     with Engine(library, tmp_path / "home", runtime=lambda device, threads: DeviceRuntime(device, 1)) as engine:
         result = engine.run(engine.load(text))

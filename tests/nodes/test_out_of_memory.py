@@ -17,7 +17,7 @@ from graph.registry import Registry
 from nodes.builtin import MODULES
 from nodes.pool import PoolFull
 from nodes.runtime import DeviceRuntime
-from tests.graph.engine_kit import with_specs
+from tests.graph.engine_kit import until, with_specs
 
 WANTED = "Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.15 GiB of which 5.00 MiB is free."
 SHAPES = (
@@ -211,11 +211,12 @@ def test_after_many_failures_the_memory_is_as_before(tmp_path, times):
         FAULT.disarm()
         _, found = draw(engine)
         assert found == expected
+        until(lambda: alive()[2] == 0)  # a lane may be at the end of its last call
         after = alive()
         # The picture of the last run may still be held by a lane; the results of all failures are kept here.
         assert after[0] <= before[0] + 2
         assert after[1] <= before[1] + 2 * len(expected)
-        assert after[2] == before[2] == 0
+        assert before[2] == 0
 
 
 class Part:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -344,6 +346,20 @@ def test_a_form_is_taken_nowhere_else(home: Path, routes: list[Route]) -> None:
     run(step())
 
 
+@pytest.mark.spec("R-L05")
+@pytest.mark.proves(22)
+def test_no_code_of_the_server_reads_a_form_at_once_or_serves_a_folder() -> None:
+    """aiohttp's `request.post()` makes a file per part and stalls the loop; `add_static` serves what users wrote as pages."""
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((Path(__file__).parents[3] / "server").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "add_static" or (node.func.attr == "post" and not node.args and not node.keywords)
+    ]  # fmt: skip
+    assert found == []
+
+
 # ---- R-L03: time ----
 
 
@@ -418,6 +434,20 @@ def test_a_client_that_takes_nothing_is_dropped(home: Path, routes: list[Route])
             async with asyncio.timeout(LIMIT_S):
                 while server.connections.count:
                     await asyncio.sleep(0.01)
+            writer.close()
+
+    run(step())
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel has no such clock")
+def test_the_kernel_drops_a_client_that_does_not_take_the_rest_of_an_answer(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes, write_stall_s=7) as server:
+            _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            while not server.connections.count:
+                await asyncio.sleep(0)
+            one = server.connections._runner.server.connections[0].transport.get_extra_info("socket")  # type: ignore[union-attr]
+            assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 7000
             writer.close()
 
     run(step())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from graph.child import child_environment
+from server.engine import messages
 from server.engine.link import EngineLink, pauses, refusal_from
 from server.engine.messages import Hello, Pong
 from server.problems import Refusal
@@ -46,8 +47,8 @@ def test_the_jobs_of_a_killed_engine_end_with_the_next_one(home: Path) -> None:
             documents = {job: held(job) for job in ("a", "b", "c")}
             for job, document in documents.items():
                 one.submit(job, document)
+                await one.reached("a")  # and the others wait for the device
             await one.listener.until(lambda: documents.keys() <= one.listener.planned.keys())
-            await one.reached("a")
             before, workers = one.pid, set(processes_of(home))
             os.kill(before, signal.SIGKILL)
             await one.listener.until(lambda: "it was killed by signal 9" in one.listener.said)
@@ -240,6 +241,27 @@ def test_a_reload_waits_for_running_jobs_and_takes_no_new_ones(home: Path) -> No
     run(test())
 
 
+@pytest.mark.spec("R-I12")
+def test_what_is_said_of_jobs_that_are_not_with_the_engine_is_not_heard(home: Path) -> None:
+    listener = Listener()
+    link = EngineLink(options(home), listener)
+    link._submitted.add("mine")
+    for job in ("another", "mine"):
+        link._hear(messages.Planned(job, []))
+        link._hear(messages.Events([[job, {"event": "note"}]]))
+        link._hear(messages.Tried(job, 1, ""))
+        link._hear(messages.Ended(job, "done", {}))
+        link._hear(messages.Ended(job, "failed", {}))
+        link._hear(messages.Answer(99, {}))
+    heard = [said[1] if type(said) is tuple else said for said in listener.said]
+    assert heard == [
+        messages.Planned("mine", []),
+        [["mine", {"event": "note"}]],
+        messages.Tried("mine", 1, ""),
+        messages.Ended("mine", "done", {}),
+    ]
+
+
 def test_a_mistake_of_a_listener_costs_no_engine(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:
@@ -280,7 +302,8 @@ def test_a_failure_is_logged_with_its_job_and_traceback(home: Path, caplog: pyte
 
 
 @pytest.mark.spec("R-G08")
-def test_an_engine_whose_server_closed_the_connection_is_gone_with_its_workers(home: Path) -> None:
+@pytest.mark.parametrize("last", [b"", b"\xff\xff\xff\xff", b"\0\0\0\1\xc1"], ids=["closed", "too large", "noise"])
+def test_an_engine_whose_server_is_gone_or_broken_is_gone_with_its_workers(home: Path, last: bytes) -> None:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-P", "-m", "server.engine.process", str(theirs.fileno()), options(home).to_json()]
     child = subprocess.Popen(command, pass_fds=(theirs.fileno(),), env=child_environment(), start_new_session=True)
@@ -295,7 +318,9 @@ def test_an_engine_whose_server_closed_the_connection_is_gone_with_its_workers(h
         writer.write(encode(submission("a", gated("door"))))
         await file_appears(home / "door.reached")
         assert len(processes_of(home)) >= 2
-        writer.close()
+        writer.write(last)
+        if not last:
+            writer.close()
         async with asyncio.timeout(PATIENCE):
             while processes_of(home):
                 await asyncio.sleep(0.01)

@@ -45,6 +45,8 @@ def test_a_second_job_gets_what_the_first_remembered(home: Path) -> None:
             ended = await one.run("b", tallied())
             assert ended.result["outputs"] == {"n1": 3}
             assert {row["state"] for row in ended.result["nodes"]} == {"cached"}
+            (digest,) = ended.result["nodes"][1]["outputs"]  # what a value of it can be asked for by
+            assert digest == one.listener.ended["a"].result["nodes"][1]["outputs"][0]
             assert {row["state"] for row in one.listener.planned["b"].nodes} == {"cached"}
             assert one.ran == ["n0", "n1"]
 

@@ -11,6 +11,7 @@ import pytest
 
 from graph.watch import FileState
 from server.engine.sources import SourceWatcher, watch_sources
+from tests.server.engine.link_kit import lab, run
 
 
 class Sources:
@@ -67,6 +68,21 @@ def test_a_catalogue_that_is_missing_or_being_written_is_waited_for(sources: Sou
     assert [watcher.has_changed() for _ in range(3)] == [False, True, False]
 
 
+@pytest.mark.slow
+def test_a_link_told_to_reload_nodes_starts_a_fresh_engine_after_an_edit(home: Path, tmp_path: Path) -> None:
+    sources = Sources(tmp_path)
+    (home / "catalogue.json").write_bytes(sources.catalogue.read_bytes())
+
+    async def test() -> None:
+        async with lab(home, reload_nodes=True) as one:
+            sources.edit()
+            await one.ready(2)
+            assert "the node types are read again" in one.listener.said
+            assert one.link.failure == ""
+
+    run(test())
+
+
 def test_watching_calls_back(sources: Sources) -> None:
     async def test() -> int:
         changes = 0
@@ -85,7 +101,7 @@ def test_watching_calls_back(sources: Sources) -> None:
                 raise asyncio.CancelledError
 
         with pytest.raises(asyncio.CancelledError):
-            await watch_sources(sources.catalogue, on_change, sleep=sleep)
+            await watch_sources(sources.catalogue.parent, True, on_change, sleep=sleep)
         return changes
 
     assert asyncio.run(test()) == 1

@@ -83,6 +83,17 @@ def test_the_death_of_the_engine_is_not_its_jobs_fault_but_that_of_what_it_was_p
     run(test())
 
 
+def test_a_plan_that_never_ends_costs_its_job_a_try_and_the_engine_its_life(home: Path) -> None:
+    async def test() -> None:
+        async with lab(home, plan_limit_s=0.5) as one:
+            one.submit("a", workflow("x", s=n("slow_to_plan", name="plan"), x=n("tally", a="@s")))
+            await one.ready(2)
+            assert [said for said in one.listener.said if isinstance(said, Tried)] == [Tried("a", 1, DIED)]
+            assert "it closed the connection (exit code 3)" in one.listener.said
+
+    run(test())
+
+
 def test_what_died_before_the_server_started_is_charged_when_it_starts(home: Path) -> None:
     ledger = Ledger(home / "tries")
     ledger.open(7, [("a", 0), ("b", 1)], "x")
@@ -123,6 +134,9 @@ def test_places_and_memory_are_told(home: Path) -> None:
             await one.listener.until(busy)
             assert one.link.status is not None
             by_name = {place["name"]: place for place in one.link.status.places}
+            assert set(by_name["cpu"]) == {
+                "name", "state", "job", "node", "resident_bytes", "budget_bytes", "restarts", "message", "progress_age_s",
+            }  # fmt: skip
             assert set(by_name) == {"cpu", "host:0", "host:1"}
             assert (by_name["cpu"]["job"], by_name["cpu"]["node"], by_name["host:0"]["state"]) == ("a", "held", "idle")
             assert by_name["cpu"]["budget_bytes"] > 0
@@ -170,6 +184,23 @@ def test_a_job_under_way_gets_another_priority(home: Path) -> None:
             one.open("door")
             await one.listener.end_of("second", "third")
             assert one.ran == ["held", "third", "second"]
+
+    run(test())
+
+
+def test_jobs_run_in_the_order_of_their_submission_whichever_is_planned_first(home: Path) -> None:
+    async def test() -> None:
+        async with lab(home) as one:
+            one.submit("first", gated("door"))
+            await one.reached("door")
+            one.submit("second", workflow("second", s=n("slow_to_plan", name="plan"), second=n("tally", a="@s")))
+            one.submit("third", workflow("third", third=n("tally", a=20)))
+            await one.listener.until(lambda: "third" in one.listener.planned)
+            one.open("plan")
+            await one.listener.until(lambda: "second" in one.listener.planned)
+            one.open("door")
+            await one.listener.end_of("second", "third")
+            assert one.ran == ["held", "second", "third"]
 
     run(test())
 

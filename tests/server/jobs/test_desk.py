@@ -438,6 +438,23 @@ def test_a_failure_without_a_reason_gets_one(home: Path) -> None:
     run(work())
 
 
+@pytest.mark.parametrize("value", [float("nan"), "\ud800", object()])
+def test_a_result_that_cannot_be_kept_ends_the_job_all_the_same(home: Path, value: Any) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            (id,) = await made.submit()
+            await made.settled()
+            made.end(id, outputs={"x": value}, device_seconds=2.0)
+            await made.settled()
+            job = await made.desk.get(id)
+            assert (job.state, made.hub.ends(), made.desk.active()) == ("failed", {id: ["failed"]}, [])
+            assert job.result is not None
+            assert job.result.problem is not None
+            assert "a value that JSON cannot carry" in job.result.problem["detail"]
+
+    run(work())
+
+
 # ---- cancel, retry, move, delete ----
 
 

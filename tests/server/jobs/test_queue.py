@@ -333,6 +333,18 @@ def test_places_kept_for_jobs_on_their_way_count() -> None:
     queue.admit("two", 1.0)
 
 
+def test_a_job_held_while_its_end_is_written_keeps_its_place() -> None:
+    feed = Feed(a_queue(most_jobs=1))
+    entry = feed.queue.hold(feed.add())
+    with pytest.raises(Refusal, match="The queue is full"):
+        feed.queue.admit("two", 1.0)
+    feed.queue.add(entry)
+    assert (list(feed.queue.waiting), feed.queue.seconds) == ([entry.id], 1.0)
+    feed.queue.hold(entry.id)
+    feed.queue.release(entry.id)
+    feed.queue.admit("two", 1.0)
+
+
 def test_a_job_above_the_bound_is_admitted_where_nothing_else_is() -> None:
     feed = Feed(a_queue(most_seconds=10))
     feed.add(cost_s=1000)

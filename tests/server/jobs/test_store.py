@@ -459,6 +459,14 @@ def test_nobody_is_answered_before_the_commit(store: JobStore) -> None:
         assert seen[-1] == count
 
 
+@pytest.mark.spec("R-C04")
+@pytest.mark.proves(2)
+def test_a_commit_is_synced_to_the_disk(store: JobStore) -> None:
+    assert store.committer._connection is not None
+    settings = [store.committer._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "journal_mode")]
+    assert settings == [2, "wal"]  # FULL: each commit waits for the disk (the sweeps of `crash` see the calls)
+
+
 def test_a_write_after_the_close_is_refused_and_not_left_waiting(open_store: OpenStore) -> None:
     store = open_store()
     store.close()

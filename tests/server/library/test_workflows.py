@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -343,6 +345,19 @@ def test_files_that_workflows_and_versions_name_are_told(library: Workflows) -> 
     assert asyncio.run(library.files()) == {"1" * 64, "2" * 64}
 
 
+def test_a_workflow_that_cannot_be_read_now_is_not_taken_for_one_that_names_no_file(
+    library: Workflows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or its uploads would be removed."""
+    save(library, "a")
+
+    def closed(*_: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("server.library.confine.Root.open", closed)
+    assert refused(library.files()).code == "forbidden"
+
+
 def test_what_a_killed_server_left_is_removed_at_the_next_start(library: Workflows, home: Path) -> None:
     save(library, "a")
     (home / "workflows" / ".0123456789abcdef.tmp").write_text("half")
@@ -384,6 +399,9 @@ def test_a_save_is_synced_before_it_takes_the_name_and_the_folder_after(
     monkeypatch.setattr(os, "rename", noted_rename)
     save(library, "b")
     assert steps == ["sync file", "rename", "sync folder"]
+    steps.clear()
+    save(library, "b", 2, "*")  # its version lies in a folder that is new
+    assert steps == ["sync folder", "sync folder", *["sync file", "rename", "sync folder"] * 2]
 
 
 def test_readers_never_see_a_torn_file(library: Workflows, home: Path) -> None:
@@ -406,6 +424,50 @@ def test_readers_never_see_a_torn_file(library: Workflows, home: Path) -> None:
     done.set()
     reader.join()
     assert torn == []
+
+
+_SAVING = """
+import asyncio, sys
+from pathlib import Path
+from graph.document import document_from_json
+from server.library.node_types import NodeTypes
+from server.library.precondition import Precondition
+from server.library.workflows import Workflows
+home = Path(sys.argv[1])
+library = Workflows(home, NodeTypes(home), templates=None)
+for value in range(int(sys.argv[2]), 10**6):
+    nodes = {f"n{at}": {"type": "number", "inputs": {"value": value}} for at in range(300)}
+    raw = {"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes}
+    asyncio.run(library.save("a", document_from_json(raw), Precondition(None if value == 0 else "*")))
+    print(value, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_saved_is_there_whole_after_a_kill(home: Path) -> None:
+    """Killed after an answered save, mostly in the middle of the next: the file is the last answered one or a later one."""
+    value = 0
+    for _ in range(4):
+        command = [sys.executable, "-c", _SAVING, str(home), str(value)]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+            assert child.stdout is not None
+            for line in child.stdout:
+                value = int(line)
+                if value % 7 == 6:
+                    break
+            child.kill()
+        library = Workflows(home, NodeTypes(home), templates=None)
+        asyncio.run(library.start())
+        found = asyncio.run(library.document("a"))
+        values = {node.inputs["value"] for node in found.nodes.values()}
+        assert len(found.nodes) == 300
+        assert len(values) == 1
+        assert value <= max(values) <= value + 1000
+        for version in asyncio.run(library.versions("a")):
+            assert etag_of(asyncio.run(library.version("a", version.number)).text) == version.etag
+        assert [path.name for path in (home / "workflows").iterdir() if path.name.endswith(".tmp")] == []
+        value = max(values) + 1
 
 
 JSON_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -13,13 +13,14 @@ import pytest
 
 from tests.rig.serving import Server
 
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 STREAMS = r"/events$|/v1/ws$"
 
 
 def fuzz(server: Server, folder: Path, seconds: int, examples: int, phases: str) -> None:
     """Run schemathesis against the server; it must find nothing."""
     command = [
-        sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/v1/openapi.json",
+        sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIGURATION), "run", f"{server.url}/v1/openapi.json",
         "--header", f"Authorization:Bearer {server.token}", "--checks", "all", "--phases", phases,
         "--exclude-path-regex", STREAMS, "--max-time", str(seconds), "--max-examples", str(examples), "--seed", "1",
         "--request-timeout", "30", "--continue-on-failure", "--generation-database", "none", "--no-color",
