@@ -223,7 +223,12 @@ def test_a_path_given_for_an_input_is_uploaded(tmp_path: Path, monkeypatch: pyte
     async def check() -> None:
         client = AsyncClient("http://127.0.0.1:1", TOKEN)
         await client.submit("portrait", image=picture, prompt="cat.png")
-        assert sent[0][:4] == ("POST", "/v1/files", picture, {"Content-Type": "application/octet-stream", "X-File-Name": "cat.png"})
+        assert sent[0][:4] == (
+            "POST",
+            "/v1/files",
+            picture,
+            {"Content-Type": "application/octet-stream", "X-File-Name": "cat.png"},
+        )
         assert sent[1][4]["inputs"] == {"image": {"file": "cat.png", "sha256": "ab" * 32}, "prompt": "cat.png"}
 
     run(check())
