@@ -72,15 +72,18 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
     Both are written to dot-files beside their places and synced, then given their names, the sidecar last: it is the
     commit marker. Whatever goes wrong, interrupts included, leaves none of the four; what a killed process left is
     removed by a later one. If the name is taken by a file of the same `origin_of`, that one stays and is given: a job
-    that is tried again publishes once. Raises ValueError for an unfit name or suffix, FileExistsError if the name is taken (of two
-    writers at once, for one), OSError as the disk does.
+    that is tried again publishes once. Raises ValueError for an unfit name or suffix, FileExistsError if the name is taken
+    (of two writers at once, for one), OSError as the disk does.
     """
     if not NAME.fullmatch(name) or not re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) or suffix == SIDECAR_SUFFIX:
         raise ValueError(f'"{name}{suffix}" cannot be published; a name is {NAME.pattern}, a suffix a dot and small letters')
     folder.mkdir(parents=True, exist_ok=True)
     media, note = folder / f"{name}{suffix}", folder / f"{name}{SIDECAR_SUFFIX}"
     _sweep_once(folder)
-    if _is_published(media, note, sidecar):  # before anything large is written; looked at again when the names are given
+    with _locked(folder):
+        known = _is_published(media, note, sidecar)  # before anything large is written; again when the names are given
+    if known:
+        _sync_folder(folder)  # whoever gave the names may have died before they were durable
         return media
     token = f"{Owner.current()}.{secrets.token_hex(4)}.tmp"
     pairs = [(folder / f".{media.name}.{token}", media), (folder / f".{media.name}{SIDECAR_SUFFIX}.{token}", note)]
@@ -111,10 +114,12 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def _is_published(media: Path, note: Path, sidecar: Mapping[str, Any]) -> bool:
-    """Whether an earlier try of the same work gave these names. Raises FileExistsError if anything else has one of them."""
+    """Whether an earlier try of the same work gave these names; for the holder of the lock.
+
+    Raises FileExistsError if anything else has one of them.
+    """
     if media.exists() and not note.exists():  # perhaps what a killed process left
-        with _locked(media.parent):
-            _sweep(media.parent, is_gone)
+        _sweep(media.parent, is_gone)
     if "origin" in sidecar and media.exists() and _origin_in(note) == sidecar["origin"]:
         return True
     for path in (media, note):

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from graph.compile import Compiled
 from graph.errors import Problem
@@ -30,7 +30,7 @@ from server.problems import Refusal
 #: What one upload, all of them together, and the disk beside them may come to.
 MOST_BYTES: Final = 500 * 1000 * 1000
 QUOTA_BYTES: Final = 50 * 1000**3
-FLOOR_BYTES: Final = 1000**3
+FLOOR_BYTES: Final = 1024**3
 #: A file that nothing names is removed so long after it came or was last named.
 KEPT_SECONDS: Final = 24 * 3600.0
 _SWEEP_SECONDS: Final = 3600.0
@@ -39,6 +39,9 @@ _ACCEPTING_SECONDS: Final = 30.0
 _PART_BYTES: Final = 1 << 20
 _SIDECAR: Final = ".json"
 _SIDECAR_BYTES: Final = 16 * 1024
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Named = Callable[[], Awaitable[Collection[str]]]
 
@@ -74,9 +77,10 @@ class Uploads:
         *,
         most_bytes: int = MOST_BYTES,
         quota_bytes: int = QUOTA_BYTES,
-        floor_bytes: int = FLOOR_BYTES,
+        floor_bytes: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """`floor_bytes` stay free on the disk; without it 1 GiB or 2 % of it, whichever is less."""
         self.root = Root(home / "files")
         self.most_bytes, self._quota_bytes, self._floor_bytes = most_bytes, quota_bytes, floor_bytes
         self._clock = clock
@@ -110,7 +114,7 @@ class Uploads:
             room = await asyncio.to_thread(self._room)
             with self.root.temporary() as new:
                 written = await self._receive(chunks, new, room)
-                return await asyncio.to_thread(self._keep, new, written, shown_name(name, ""))
+                return await _to_the_end(self._keep, new, written, shown_name(name, ""))
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
@@ -190,16 +194,17 @@ class Uploads:
                 raise _full("The uploaded files would take more room than they may")
             if len(waiting) >= _PART_BYTES:
                 part, waiting = waiting, bytearray()
-                await asyncio.to_thread(written.add, new.file, part)
+                await _to_the_end(written.add, new.file, part)
         if waiting:
-            await asyncio.to_thread(written.add, new.file, waiting)
+            await _to_the_end(written.add, new.file, waiting)
         return written
 
     def _room(self) -> int:
         """Bytes that one more file may have."""
         with self.root.entries() as entries:
             used = sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
-        free = shutil.disk_usage(self.root.folder).free - self._floor_bytes
+        disk = shutil.disk_usage(self.root.folder)
+        free = disk.free - (min(FLOOR_BYTES, disk.total // 50) if self._floor_bytes is None else self._floor_bytes)
         room = min(self._quota_bytes - used, free)
         if room <= 0:
             raise _full("There is no room for more files" if free > 0 else "The disk is nearly full")
@@ -323,6 +328,17 @@ class _Written:
         while view:
             view = view[os.write(file, view) :]
         self.size += len(part)
+
+
+async def _to_the_end(step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Run a step in a thread; if nobody waits for it any more, its end is waited for all the same: the file that it writes
+    to is closed next, and its number may be another file's soon."""
+    running = asyncio.ensure_future(asyncio.to_thread(step, *arguments, **named))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait((running,))
+        raise
 
 
 def media_at(opened: Opened) -> Media:

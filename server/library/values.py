@@ -127,4 +127,4 @@ def _not_looked_up(node: str, state: str) -> Refusal:
 
 
 def _gone() -> Refusal:
-    return Refusal("not_found", f"The value is not kept any more, to make room for others. {_GONE}")
+    return Refusal("not_found", f"The value is not kept: it took no time to make, or it made room for others. {_GONE}")

@@ -204,6 +204,31 @@ def test_the_name_of_a_killed_writer_is_free_again_and_nothing_of_it_stays(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_writer_that_is_killed_while_another_waits_for_the_name_leaves_it_to_that_one(tmp_path, monkeypatch):
+    write = publishing._write
+
+    def killed_meanwhile(path, data):
+        if ".json" in path.name:
+            assert subprocess.run([sys.executable, "-c", DIES, str(tmp_path), "link .json", "links"], check=False).returncode < 0
+            assert (tmp_path / "a.png").exists()
+        write(path, data)
+
+    monkeypatch.setattr(publishing, "_write", killed_meanwhile)
+    publish(tmp_path, "a", ".png", b"pixels", {"n": 2})
+    assert (tmp_path / "a.png").read_bytes() == b"pixels"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.png"]
+
+
+def test_what_another_try_published_is_made_durable_before_it_is_told(tmp_path, monkeypatch):
+    publish(tmp_path, "a", ".png", b"pixels", origin_of(InJob()))
+    synced = []
+    monkeypatch.setattr(publishing, "_sync_folder", synced.append)
+    publish(tmp_path, "a", ".png", b"pixels", origin_of(InJob()))
+    assert synced == [tmp_path]
+
+
+@pytest.mark.slow
 def test_a_writer_killed_when_both_have_their_names_has_published(tmp_path):
     assert subprocess.run([sys.executable, "-c", DIES, str(tmp_path), "sync", "links"], check=False).returncode < 0
     publish(tmp_path, "b", ".png", b"pixels", {})

@@ -150,7 +150,7 @@ FAULTS: Final = (
     ),
     Fault(
         "a blob's digest is not checked", "graph/store.py",
-        "            if sha256(view).digest() != digest:\n", "            if False:\n", (DAMAGE, "tests/graph/test_store.py"),
+        "            if (file.digest() if file.is_mapped else sha256(view).digest()) != digest:\n", "            if False:\n", (DAMAGE, "tests/graph/test_store.py"),
     ),
     Fault(
         "a row's check is not checked", "graph/table.py",
@@ -322,6 +322,7 @@ FAULTS: Final = (
         "errors are told to the client", "server/api/front.py",
         "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
         ("tests/server/api/test_route.py",),
+    ),
     # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
     Fault(
         "a try is not noted before the call", "graph/execute.py",
@@ -558,6 +559,7 @@ FAULTS: Final = (
         "user bytes are shown by the name they have", "server/api/content.py",
         "inline=media.is_shown and not attachment", 'inline=name.endswith((".png", ".svg")) and not attachment',
         ("tests/server/api/test_files_routes.py", "tests/server/api/test_outputs_routes.py"),
+    ),
     # ---- jobs ----
     Fault(
         "a job is answered before its commit", "server/jobs/writer.py",

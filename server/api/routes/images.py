@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+from typing_extensions import TypedDict
 
 from graph.document import Document
 from graph.errors import nearest
@@ -57,11 +58,11 @@ class ImagesRequest(Model):
         return {"prompt": self.prompt, **(self.__pydantic_extra__ or {})}
 
 
-class ImageView(Model):
+class ImageView(TypedDict, total=False):
     """One picture: its content, or its address on this server."""
 
-    b64_json: str | None = None
-    url: str | None = None
+    b64_json: str
+    url: str
 
 
 class ImagesView(Model):

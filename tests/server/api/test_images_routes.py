@@ -113,7 +113,8 @@ def test_an_address_leads_to_the_file(home):
             desk = prepared(front)
             desk.ending = saves(home)
             _, _, body = await generate(front, response_format="url")
-            (url,) = [one["url"] for one in body["data"]]
+            ((name, url),) = body["data"][0].items()
+            assert name == "url"
             assert url.startswith(f"{front.url}/v1/outputs/image-")
             status, _, content = await front.ask("GET", url.removeprefix(front.url), headers=front.bearer)
             assert (status, content) == (200, (home / "outputs" / f"image-{next(iter(desk.jobs))}-0a.png").read_bytes())

@@ -120,8 +120,8 @@ def test_what_is_not_there_is_told_with_what_to_do(home):
         ("sample/image", "sample has no output image. It has: latents, seed."),
         ("cached/image", f"What cached gave was not looked at in this job. {advice}"),
         ("failed/image", "failed was failed in this job and gave nothing."),
-        ("sample/latents", f"The value is not kept any more, to make room for others. {advice}"),
-        ("sample/seed", f"The value is not kept any more, to make room for others. {advice}"),
+        ("sample/latents", f"The value is not kept: it took no time to make, or it made room for others. {advice}"),
+        ("sample/seed", f"The value is not kept: it took no time to make, or it made room for others. {advice}"),
     ):
         status, _, body = looked_at(home, rows, address)
         assert (status, body["code"]) == (404, "not_found")
@@ -137,7 +137,7 @@ def test_a_damaged_value_is_as_good_as_gone(home):
     data[-1] ^= 1
     path.write_bytes(data)
     status, _, body = looked_at(home, [row("sample", "denoise", packed)], "sample/latents")
-    assert (status, body["detail"][:28]) == (404, "The value is not kept any mo")
+    assert (status, body["detail"][:22]) == (404, "The value is not kept:")
 
 
 def test_a_job_that_has_not_ended_is_409(home):

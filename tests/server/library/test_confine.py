@@ -82,7 +82,8 @@ def plant(folder: Path, outside: Path) -> list[str]:
         previous = f"chain{number}"
     (folder / "folder_link").symlink_to(outside)
     (folder / "magic").symlink_to("/proc/self/fd/0")
-    os.link(outside / "secret", folder / "hard")
+    (outside / "other").write_bytes(CANARY)  # not the one that links lead to: two names alone would have it refused
+    os.link(outside / "other", folder / "hard")
     os.mkfifo(folder / "pipe")
     server = socket.socket(socket.AF_UNIX)
     here = os.getcwd()

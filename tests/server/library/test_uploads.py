@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -116,12 +117,12 @@ def test_one_byte_over_the_limit_is_refused_while_it_comes_and_leaves_nothing(ho
     before = listed(home)
     taken = []
 
-    async def endless():
-        while True:
+    async def long():
+        for _ in range(50):
             taken.append(1)
             yield bytes(100)
 
-    refused = refusal(files.store(endless(), "big"))
+    refused = refusal(files.store(long(), "big"))
     assert refused.code == "too_large"
     assert refused.message == "The file has more than 1000 bytes. Send a smaller one."
     assert len(taken) == 11  # the rest was not asked for
@@ -140,10 +141,10 @@ def test_more_than_all_may_take_is_refused_as_a_full_disk(home, clock):
 
 def test_the_last_of_the_disk_is_not_used(home, clock, monkeypatch):
     files = Uploads(home, floor_bytes=1000, clock=clock)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=999))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=999, total=10**12))
     refused = refusal(files.store(chunks(b"x"), "more"))
     assert refused.message.startswith("The disk is nearly full.")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1100))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1100, total=10**12))
     assert refusal(files.store(chunks(b"x" * 101), "more")).code == "disk_full"
     assert store(files, b"x" * 100).size == 100
 
@@ -190,6 +191,34 @@ def test_the_content_is_on_the_disk_before_it_has_its_name(files, monkeypatch):
     monkeypatch.setattr(os, "rename", lambda *args, **options: (done.append("name"), real_rename(*args, **options)))
     store(files, b"content")
     assert done == ["file", "name", "folder"] * 2
+
+
+def test_the_file_of_a_cancelled_upload_is_closed_after_the_last_write(files, home, monkeypatch):
+    """Else the thread would write to whatever got the file's number next."""
+    writing, go_on, order = threading.Event(), threading.Event(), []
+    real_write, real_close = os.write, os.close
+
+    def slow_write(file, data):
+        writing.set()
+        go_on.wait(20)
+        order.append("written")
+        return real_write(file, data)
+
+    async def scenario():
+        storing = asyncio.create_task(files.store(chunks(b"content"), "x"))
+        await asyncio.to_thread(writing.wait, 20)
+        monkeypatch.setattr(os, "close", lambda file: (order.append("closed"), real_close(file)))
+        storing.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(storing, return_exceptions=True)
+        monkeypatch.setattr(os, "close", real_close)
+        return storing.cancelled()
+
+    monkeypatch.setattr(os, "write", slow_write)
+    assert asyncio.run(scenario())
+    assert order[0] == "written"
+    assert listed(home) == []
 
 
 def test_a_client_that_goes_away_leaves_nothing(files, home):
