@@ -395,7 +395,7 @@ fstat = os.fstat
 def cut_after(file):
     status = fstat(file)
     if status.st_size > 300_000:
-        os.truncate(f"/proc/self/fd/{file}", 100)
+        os.truncate(f"/proc/self/fd/{file}", int(sys.argv[4]))
     return status
 
 folder.os.fstat = cut_after
@@ -410,8 +410,9 @@ else:
 
 @pytest.mark.spec("R-I10")
 @pytest.mark.proves(5)
+@pytest.mark.parametrize("length", [100, 8192])
 @pytest.mark.parametrize("kind", ["store", "disk_cache"])
-def test_a_file_cut_short_after_it_was_looked_at_is_a_miss_and_no_signal(tmp_path: Path, kind: str) -> None:
+def test_a_file_cut_short_after_it_was_looked_at_is_a_miss_and_no_signal(tmp_path: Path, kind: str, length: int) -> None:
     """Mapped and then looked at, it would end the process with SIGBUS."""
     packed = value(5, 400_000)
     digest = digest_of(packed)
@@ -426,7 +427,7 @@ def test_a_file_cut_short_after_it_was_looked_at_is_a_miss_and_no_signal(tmp_pat
         path = tmp_path / kind / f"{digest.hex()}.safetensors"
     path.chmod(0o600)
     done = subprocess.run(
-        [sys.executable, "-c", _CUT_UNDER_THE_READER, str(tmp_path / kind), kind, digest.hex()],
+        [sys.executable, "-c", _CUT_UNDER_THE_READER, str(tmp_path / kind), kind, digest.hex(), str(length)],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (done.returncode, done.stderr)

@@ -244,3 +244,13 @@ def test_a_worker_process_with_newer_code_than_the_keys_refuses_the_call(
         result = engine.run(engine.load(WORKFLOW))
     assert result.state == "failed"
     assert "the code of double changed after this run was planned; start again to use the changed code" in result.nodes[0].error
+
+
+@pytest.mark.spec("R-M08")
+def test_a_pack_that_never_ends_importing_is_given_up(nodes: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes.write_text("import threading\nthreading.Event().wait()\n")
+    monkeypatch.setattr(module_under_test, "BUILD_TIMEOUT_S", 1.0)
+    with pytest.raises(
+        DeclarationError, match="importing the node modules took over 1 s; find the pack that hangs with --no-packs"
+    ):
+        load_catalogue(home, [NAME], packs=False)

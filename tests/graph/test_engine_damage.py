@@ -52,6 +52,7 @@ def replace(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.spec("R-K01")
 @pytest.mark.parametrize("damage", [flip, cut, empty])
 def test_a_damaged_value_is_computed_again_and_told(
     open_lab: Callable[..., Lab], home: Path, damage: Callable[[Path], None]

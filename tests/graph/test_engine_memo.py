@@ -216,7 +216,7 @@ def test_an_uncached_node_runs_each_time_and_what_follows_goes_by_content(lab: L
     assert second.states == {"top": "cached", "u": "done", "after": "cached"}
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K08")
 def test_a_failed_node_stores_nothing(lab: Lab) -> None:
     text = workflow("f", f=n("fail_if", a=1.0, fail=True))
     for _ in range(2):

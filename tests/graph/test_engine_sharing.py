@@ -20,6 +20,7 @@ from tests.graph.engine_kit import PATIENCE, Lab, add, gate, n, ran, started, st
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.spec("R-K03")
 def test_64_equal_nodes_execute_once(lab: Lab) -> None:
     nodes = {f"x{i}": n("add", a=1.0, b=2.0) for i in range(64)}
     outcome = lab.run(workflow(list(nodes), **nodes))
@@ -48,6 +49,7 @@ def test_equal_work_by_content_is_shared_though_made_differently(lab: Lab) -> No
     assert sorted(ran) in (["a", "b", "x"], ["a", "b", "y"])
 
 
+@pytest.mark.spec("R-K03")
 def test_two_runs_at_once_share_all_their_work(lab: Lab) -> None:
     text = workflow("e", w=n("wait", a=1.0), e=n("add", a="@w"))
     handles = [lab.start(text) for _ in range(5)]
@@ -74,6 +76,7 @@ def test_a_run_that_waits_hears_the_steps(lab: Lab) -> None:
     assert [handle.wait(PATIENCE) is not None for handle in handles] == [True, True]
 
 
+@pytest.mark.spec("R-K03")
 def test_a_run_that_waits_for_one_that_fails_tries_itself(home: Path) -> None:
     calls: list[int] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from collections.abc import Callable
@@ -14,10 +15,12 @@ import pytest
 from graph import environment, keys
 from graph.blob import digest_of
 from graph.context import Context
+from graph.document import Node
 from graph.node import node
 from graph.registry import Registry
-from graph.spec import Choice, File, Range, Seed
+from graph.spec import Choice, File, NodeSpec, Range, Seed
 from graph.types import encode, record
+from graph.workers import Request
 from tests.graph.engine_kit import Lab, Settings, Tensor, costly_clock, disk_cache, make_list, n, numbers, with_specs, workflow
 
 # ---- the parts ----
@@ -30,7 +33,7 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 def test_different_values_have_different_tokens() -> None:
     tokens = [keys.token(value) for value in VALUES]
     assert [(VALUES[a], VALUES[b]) for a, b in itertools.combinations(range(len(VALUES)), 2) if tokens[a] == tokens[b]] == []
@@ -75,7 +78,7 @@ def skeleton(*constants: tuple[str, Any], holes: tuple[tuple[str, int | None], .
     return keys.skeleton_of(prefix, [(name, keys.token(value)) for name, value in constants], holes)
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 def test_ports_values_and_holes_cannot_be_taken_for_one_another() -> None:
     several = [
         skeleton(),
@@ -273,7 +276,7 @@ def base(cold: Prober) -> tuple[str, bytes]:
     return cold(BASE)
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 @pytest.mark.parametrize("name", CONTROLS)
 def test_a_control_that_changes_bytes_changes_the_key(cold: Prober, base: tuple[str, bytes], name: str) -> None:
     key, content = cold(CONTROLS[name])
@@ -281,18 +284,19 @@ def test_a_control_that_changes_bytes_changes_the_key(cold: Prober, base: tuple[
     assert key != base[0]
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 @pytest.mark.parametrize("name", NEUTRAL)
 def test_what_is_only_looks_changes_neither_key_nor_bytes(cold: Prober, base: tuple[str, bytes], name: str) -> None:
     assert cold(NEUTRAL[name]) == base
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 def test_what_a_file_is_called_changes_neither_key_nor_bytes(probe: Prober) -> None:
     assert probe(literal("picture", A_FILE)) == probe(literal("picture", {**A_FILE, "file": "b.png"}))
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
+@pytest.mark.proves(9)
 def test_one_memo_for_all_variants_gives_each_its_own_bytes(home: Path, cold: Prober) -> None:
     """Equal keys mean equal bytes, whatever was remembered before."""
     with Lab(home, LIBRARY, device_class="one") as lab:
@@ -309,7 +313,7 @@ def new_diffusers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "library_versions", lambda: versions)
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 @pytest.mark.parametrize(
     ("library", "options"),
     [
@@ -324,12 +328,12 @@ def test_what_computes_it_is_part_of_the_key(
     assert probe(BASE, library, **options)[0] != base[0]
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 def test_library_versions_are_part_of_the_key(probe: Prober, base: tuple[str, bytes], new_diffusers: None) -> None:
     assert probe(BASE)[0] != base[0]
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 @pytest.mark.parametrize(
     "options",
     [{"devices": ("cpu:5",)}, {"devices": ("other",)}, {"host_lanes": 5}, {"clock": costly_clock()}, {"workers": "thread"}],
@@ -338,7 +342,7 @@ def test_how_it_is_computed_is_not(probe: Prober, base: tuple[str, bytes], optio
     assert probe(BASE, **options) == base
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 def test_priority_client_output_folder_and_previews_are_not(home: Path, tmp_path: Path, base: tuple[str, bytes]) -> None:
     with Lab(home, LIBRARY, device_class="one") as lab:
         lab.run(json.dumps(BASE))
@@ -351,7 +355,7 @@ def test_priority_client_output_folder_and_previews_are_not(home: Path, tmp_path
     assert digest_of(encode(result.outputs["r"])) == base[1]
 
 
-@pytest.mark.spec("O")
+@pytest.mark.spec("O", "R-K04")
 def test_an_undrawn_seed_has_no_key_and_a_drawn_one_is_a_literal(home: Path) -> None:
     text = json.dumps(literal("seed", {"random": True}))
     with Lab(home, LIBRARY) as lab:
@@ -384,3 +388,41 @@ def test_the_declared_key_knows_declared_versions_only(open_lab: Callable[..., L
     first = declared(library, device_class="one")
     assert declared(with_specs(library, code="edited"), device_class="two") == first
     assert declared(with_specs(library, version=2), device_class="one") != first
+
+
+#: Every field of what makes a task, and how it comes into the key. A new field has to be put here, after thought.
+CLASSIFIED = {
+    "node type": (
+        NodeSpec,
+        {
+            "id": "key", "version": "key", "code": "key",
+            "inputs": "their values, and the code that names them", "outputs": "the code; which output is read stands in the key of the reader",
+            "place": "whether the environment counts", "borrows": "whether the environment counts",
+            "light": "the code", "effect": "never remembered", "cache": "never remembered", "persist": "the declared key",
+            "resolves": "what it resolves is a value", "devices": "how many at once, not what comes out",
+            "title": "looks", "doc": "looks", "category": "looks", "entry": "where the code lies", "was": "former names", "_ports": "inputs again",
+        },
+    ),
+    "node of a document": (
+        Node,
+        {
+            "type": "key", "inputs": "key", "type_version": "a wish, checked before", "state": "changes the graph", "extra": "looks",
+        },
+    ),
+    "call": (
+        Request,
+        {
+            "spec": "key", "inputs": "key", "node_id": "for messages", "element": "its values are in the key", "home": "where files lie",
+            "output_folder": "read by effects", "resolved": "read by effects only (WorkerContext)",
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.spec("R-K04")
+@pytest.mark.proves(9)
+@pytest.mark.parametrize("name", CLASSIFIED)
+def test_every_field_is_known_to_be_in_the_key_or_not(name: str) -> None:
+    kind, fields = CLASSIFIED[name]
+    found = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else list(kind._fields)
+    assert set(found) == fields.keys()

@@ -12,7 +12,7 @@ import pytest
 from graph.context import Context
 from graph.errors import DeclarationError
 from graph.node import node
-from graph.registry import Registry
+from graph.registry import Loading, Registry
 from graph.spec import Doc
 from graph.types import record
 
@@ -147,11 +147,13 @@ def test_a_pack_gives_its_nodes_under_its_name(make_pack: MakePack) -> None:
     assert registry.packs["sepia"] == ("sepia", "sepia-nodes", "1.0", "sepia_pack_module")
 
 
+@pytest.mark.spec("R-M08")
 def test_packs_can_be_left_out(make_pack: MakePack) -> None:
     make_pack("sepia", SEPIA)
     assert dict(Registry.load([], packs=False).specs) == {}
 
 
+@pytest.mark.spec("R-M08")
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -161,12 +163,24 @@ def test_packs_can_be_left_out(make_pack: MakePack) -> None:
         ("x = 1", "has no function decorated with @node"),
         (SEPIA.replace('title="Sepia"', 'title=""'), "title is empty"),
         (SEPIA.replace("version=1", 'version=1, id="sepia/tone"'), "leave the pack's name out"),
+        ("raise KeyError('no')", "KeyError: 'no'"),
+        ("class Own(BaseException): pass\nraise Own('no')", "Own: no"),
+        (SEPIA + SEPIA.replace("def tone", "def other").replace("version=1", 'version=1, id="tone"'), "node id bad/tone"),
+        (
+            "from dataclasses import dataclass\nfrom graph.types import record\n@record('Colour')\n@dataclass(frozen=True)\n"
+            "class Mine:\n    red: float\n"
+            + SEPIA.replace("strength: float = 0.5) -> float", "strength: Mine | None = None) -> float"),
+            "wire type Colour is declared by",
+        ),
     ],
 )
 def test_a_pack_that_fails_is_told_and_the_rest_works(make_pack: MakePack, source: str, reason: str) -> None:
     make_pack("sepia", SEPIA, module="sepia_that_works")
     make_pack("bad", source, module=f"bad_pack_{abs(hash(source))}")
-    registry = Registry.load([])
+    loading = Loading()
+    loading.add_class(Colour)
+    loading.add_packs()
+    registry = loading.registry()
     assert list(registry.specs) == ["sepia/tone"]
     assert reason in registry.broken["bad"].reason
 
@@ -182,3 +196,28 @@ def test_a_second_pack_of_one_name_is_refused_naming_the_first(make_pack: MakePa
 def test_a_pack_node_that_imports_a_builtin_does_not_own_it(make_pack: MakePack) -> None:
     make_pack("sepia", SEPIA + "\nfrom tests.graph.test_registry import number\n", module="sepia_with_import")
     assert list(Registry.load([]).specs) == ["sepia/tone"]
+
+
+@pytest.mark.spec("R-M08")
+@pytest.mark.parametrize("name", ["number", "sharpen", "graph"])
+def test_a_pack_cannot_take_the_place_of_a_builtin_node(make_pack: MakePack, name: str) -> None:
+    """Its nodes stand under its own name, whatever they and it are called."""
+    make_pack(name, SEPIA.replace("def tone", "def number"), module=f"pack_called_{name}")
+    loading = Loading()
+    loading.add_function(number)
+    loading.add_packs()
+    registry = loading.registry()
+    assert list(registry.specs) == sorted(["number", f"{name}/number"])
+    assert registry.function("number").call(Context(), 7) == 7
+
+
+@pytest.mark.spec("R-M08")
+@pytest.mark.parametrize("module", ["json", "os", "graph.node"])
+def test_a_pack_that_names_a_module_of_the_library_gets_that_module_and_is_refused(make_pack: MakePack, module: str) -> None:
+    make_pack("shadow", SEPIA, module=module.replace(".", "_dot_"))
+    folder = make_pack("sneaky", SEPIA, distribution="sneaky-nodes", module="sneaky_pack")
+    entry = next(folder.glob("*.dist-info")) / "entry_points.txt"
+    entry.write_text(f"[latentgraph.nodes]\nsneaky = {module}\n")
+    registry = Registry.load([])
+    assert "sneaky/tone" not in registry.specs
+    assert f"module {module} has no function decorated with @node" in registry.broken["sneaky"].reason

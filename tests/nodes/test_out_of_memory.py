@@ -6,6 +6,7 @@ import gc
 import json
 import warnings
 from contextlib import contextmanager
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from graph.context import Context
 from graph.engine import Engine
 from graph.registry import Registry
 from nodes.builtin import MODULES
-from nodes.pool import PoolFull
+from nodes.pool import Pool, PoolFull
 from nodes.runtime import DeviceRuntime
 from tests.graph.engine_kit import until, with_specs
 
@@ -111,7 +112,8 @@ def opened(home):
         declarations={spec.id: library.function(spec.id)._replace(spec=spec) for spec in specs},
         wire_types=dict(library.wire_types),
     )
-    with Engine(kept, home, runtime=lambda device, threads: Short(device, 1)) as engine:
+    # The collection in a sweep takes a third of a second beside a loaded torch; `alive` does its own.
+    with patch.object(Pool, "sweep", Pool.trim), Engine(kept, home, runtime=lambda device, threads: Short(device, 1)) as engine:
         yield engine
     FAULT.disarm()
 
