@@ -48,7 +48,6 @@ DISK, EVENTS, SCHEDULE = (
     "tests/graph/test_engine_events.py",
     "tests/graph/test_schedule.py",
 )
-WORKERS = "tests/graph/test_workers.py"
 GUARD, LIMITS = "tests/server/api/test_guard.py", "tests/server/api/test_limits.py"
 SERVE, HEALTH = "tests/server/api/test_serve.py", "tests/server/api/test_health.py"
 WORKFLOWS = "tests/server/library/test_workflows.py"
@@ -61,6 +60,7 @@ JOB_ROUTES, SOCKET, CLIENT = (
     "tests/server/api/test_jobs_routes.py",
     "tests/server/api/test_socket.py",
     "tests/server/api/test_client.py",
+)
 CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/graph/test_cache_faults.py",
     "tests/nodes/test_out_of_memory.py",
