@@ -433,6 +433,7 @@ FAULTS: Final = (
         "states are lost where nobody reads", "graph/active.py",
         "if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent)) and", "if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent, NodeEvent)) and",
         (EVENTS,),
+    ),
     # ---- guarantees: one result (3), no damaged entry (5), memory (8), no other settings (9), data is no code (19, 20), limits (22) ----
     Fault(
         "every one of fifty jobs computes for itself", "graph/execute.py",
