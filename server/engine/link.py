@@ -240,7 +240,12 @@ class EngineLink:
             pass
         except BadFrame as error:
             reason = f"it sent what is no message: {error}"
+        except Exception as error:  # a frame whose contents are not ours; nothing after it is to be trusted
+            LOG.exception("what the engine said cannot be understood")
+            reason = f"it sent what is no message: {type(error).__name__}"
         finally:
+            if self.state == "ready":
+                self.state = "waiting"
             pinging.cancel()
             self._writer.close()
             await self._bury(process, logging_task)

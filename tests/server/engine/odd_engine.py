@@ -35,6 +35,7 @@ ODD = {
     "noise": frame(b"\xc1" * 20),
     "deep": frame(b"\x91" * 100_000),
     "more": frame(msgpack.packb(["Pong", 1]) + b"\0"),
+    "contents": frame(msgpack.packb(["Events", [5]])),
     "protocol": frame(msgpack.packb(["Hello", 99, ["cpu"], "", ""])),
 }
 
