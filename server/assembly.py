@@ -119,14 +119,14 @@ class Assembly:
         """Start every part and serve all routes."""
         settings, home = self.loaded.settings, self.home
         metrics, health = Metrics(), Health(home, settings.min_free_bytes)
-        services = self.services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
+        services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
         relay = Relay(metrics)
         services.catalogue = relay.catalogue = NodeTypes(home, packs=settings.packs)
         services.engine = EngineLink(
             self._options(), relay, ping_s=settings.heartbeat_s, ping_deadline_s=settings.heartbeat_lost_s
         )
         services.hub = Hub()
-        services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes)
+        services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes, floor_bytes=health.floor_bytes)
         pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
         services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
         services.values = Values(home, pictures)
@@ -145,6 +145,7 @@ class Assembly:
         await services.desk.start()
         for part in (services.workflows, services.drafts, services.models, services.files, services.webhooks):
             await part.start()
+        self.services = services
         front.open(self.table, services)
         await services.engine.start()
         if settings.reload_nodes:
