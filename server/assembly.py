@@ -119,7 +119,7 @@ class Assembly:
         """Start every part and serve all routes."""
         settings, home = self.loaded.settings, self.home
         metrics, health = Metrics(), Health(home, settings.min_free_bytes)
-        services = self.services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
+        services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
         relay = Relay(metrics)
         services.catalogue = relay.catalogue = NodeTypes(home, packs=settings.packs)
         services.engine = EngineLink(
@@ -127,10 +127,7 @@ class Assembly:
         )
         services.hub = Hub()
         services.files = Uploads(
-            home,
-            most_bytes=settings.max_upload_bytes,
-            quota_bytes=settings.max_uploads_bytes,
-            floor_bytes=settings.min_free_bytes,
+            home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes, floor_bytes=health.floor_bytes
         )
         pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
         services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
@@ -150,6 +147,7 @@ class Assembly:
         await services.desk.start()
         for part in (services.workflows, services.drafts, services.models, services.files, services.webhooks):
             await part.start()
+        self.services = services
         front.open(self.table, services)
         await services.engine.start()
         if settings.reload_nodes:

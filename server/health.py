@@ -64,6 +64,11 @@ class Health:
             text = f"The disk has {free // 2**20} MiB free; below {floor // 2**20} MiB nothing new is taken. Free some space."
             raise Refusal("disk_full", text, retry_after_s=_COME_BACK_S, free_bytes=free, min_free_bytes=floor)
 
+    @property
+    def floor_bytes(self) -> int:
+        """The floor of free space."""
+        return self._free()[1]
+
     def _free(self) -> tuple[int, int]:
         """Free bytes and the floor."""
         looked, free, floor = self._looked

@@ -280,7 +280,7 @@ async def _picture(call: Call, job: Job, form: str) -> ImageView:
 def _value_address(call: Call, job: Job, digest: str) -> str | None:
     """Where a value of a job can be looked at; None if no row of it says that it gave it."""
     for row in job.result.nodes if job.result is not None else ():
-        spec = call.services.catalogue.specs.get(row.get("type"))
+        spec = call.services.catalogue.specs.get(row.get("type", ""))
         if spec is not None and digest in row.get("outputs", ()):
             port = spec.outputs[list(row["outputs"]).index(digest)].name
             element = "" if row.get("element") is None else f"&element={row['element']}"

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,8 @@ async def served(
     table = whole_table() if whole else Table(routes or (), bind(list(routes or ())))
     health = Health(home, configuration.min_free_bytes)
     services = Services(configuration, keys, Metrics(), health, front.guesses, table.bindings)
+    for name in (one.name for one in fields(Services) if not one.init):
+        setattr(services, name, None)  # parts that a test needs it sets itself
     front.open(table, services)
     await connections.listen(listener)
     try:
