@@ -94,8 +94,9 @@ def wrong_call(node: ast.AST) -> str | None:
 
 
 #: The miniature's training, a tool of those who work on it, which no node and no command of a user's calls: captions made of
-#: templates that stand in that file, and its own checkpoint (with `weights_only`).
+#: templates that stand in that file, its own checkpoint (with `weights_only`), and the template that it gives its tokenizer.
 OF_OUR_OWN = {
+    ("nodes/mini/train.py", "calls self.tokenizer.apply_chat_template"),
     ("nodes/mini/data.py", "calls template.format, whose text may be a user's"),
     ("nodes/mini/train.py", "calls torch.load"),
 }
