@@ -55,7 +55,6 @@ class Watched:
 
     def check(self) -> None:
         """Nothing took too long since `begin`."""
-        Path("/tmp/held_top.txt").open("a").write("\n".join(map(str, sorted(self.held())[-12:])) + "\n--\n")
         bad = [one for one in self.held() if one.computing_s > MOST_COMPUTING_S or one.clock_s > MOST_CLOCK_S]
         assert bad == [], "\n".join(map(str, bad))
 
