@@ -70,8 +70,8 @@ def test_a_worker_that_dies_twice_is_forgiven_once_the_node_succeeds(server: Ser
 def test_a_hung_node_is_stopped_at_its_limit_and_the_device_goes_on(make_server: MakeServer, type: str) -> None:
     environment = {
         "LATENTGRAPH_TIME_LIMITS_S": '{"fake/block": 1, "fake/hold": 1}',
-        "LATENTGRAPH_KILL_AFTER_S": "1",
-        "LATENTGRAPH_HEARTBEAT_S": "5",
+        "LATENTGRAPH_CANCEL_GRACE_S": "1",
+        "LATENTGRAPH_WORKER_SILENT_S": "5",
     }
     with running(make_server(environment=environment)) as server:
         hung = server.submit(single(type, value=1.0))["id"]
@@ -85,7 +85,7 @@ def test_a_hung_node_is_stopped_at_its_limit_and_the_device_goes_on(make_server:
 @pytest.mark.slow
 @pytest.mark.spec("R-G07")
 def test_a_stopped_worker_is_noticed_and_replaced(make_server: MakeServer) -> None:
-    with running(make_server(environment={"LATENTGRAPH_HEARTBEAT_S": "2"})) as server:
+    with running(make_server(environment={"LATENTGRAPH_WORKER_SILENT_S": "2"})) as server:
         job = server.submit(single("fake/die", value=4.0, how="stop", times=1))["id"]
         assert server.ended(job)["outputs"] == {"out": 4.0}
 
