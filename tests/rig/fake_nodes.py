@@ -99,11 +99,22 @@ def hold(ctx: Context, value: float, seconds: float = 3600.0) -> float:
     return value
 
 
+How = Literal["segv", "kill", "exit0", "exit1", "stop"]
+
+
 @node(title="Die", version=1, place="device")
-def die(
-    ctx: Context, value: float, how: Literal["segv", "kill", "exit0", "exit1", "stop"] = "segv", times: int = 1_000_000
-) -> float:
-    """End the process it runs in, the first `times` times."""
+def die(ctx: Context, value: float, how: How = "segv", times: int = 1_000_000) -> float:
+    """End the device's process, the first `times` times."""
+    return end_process(ctx, value, how, times)
+
+
+@node(title="Die on the host", version=1)
+def host_die(ctx: Context, value: float, how: How = "segv", times: int = 1_000_000) -> float:
+    """End a host worker, the first `times` times."""
+    return end_process(ctx, value, how, times)
+
+
+def end_process(ctx: Context, value: float, how: How, times: int) -> float:
     if witness(ctx, "start") < times:
         if how == "segv":
             os.kill(os.getpid(), signal.SIGSEGV)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ class SmallDisk:
 
     def __init__(self, holder: subprocess.Popen[bytes], folder: Path) -> None:
         self.under = ["nsenter", "-t", str(holder.pid), "-U", "-m", "--preserve-credentials"]
+        self.home = folder
         #: The same folder as this process sees it.
         self.folder = Path(f"/proc/{holder.pid}/root{folder}")
 
@@ -39,8 +40,9 @@ class SmallDisk:
 
     def is_sound(self) -> bool:
         """Whether the job database is whole."""
-        with closing(sqlite3.connect(f"file:{self.folder}/jobs.sqlite?mode=ro", uri=True)) as connection:
-            return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        program = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('PRAGMA integrity_check').fetchall())"
+        command = [*self.under, sys.executable, "-c", program, self.home / "jobs.sqlite"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "('ok',)"
 
 
 @contextmanager
