@@ -275,38 +275,36 @@ def test_events_go_on_across_a_restart_of_the_server(tmp_path: Path) -> None:
 @pytest.mark.spec("R-L11")
 def test_a_lost_connection_loses_no_event(tmp_path: Path) -> None:
     async def check() -> None:
-        async with proxy() as way, AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
-            async with behind(way, tmp_path / "h") as (_, desk):
-                job = await client.submit(DOCUMENT)
-                desk.play(job.id)
-                events = job.events()
-                first = await anext(events)
-                assert first.kind == "snapshot"
-                for number in range(20):
-                    way.drop_all()
-                    desk.tell(job.id, a_node("running", message=str(number)))
-                    event = await anext(events)
-                    assert (event.members["message"], event.seq) == (str(number), first.seq + number + 1)
-                desk.end(job.id)
-                assert [event.kind async for event in events] == ["end"]
+        async with proxy() as way, AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client, behind(way, tmp_path / "h") as (_, desk):
+            job = await client.submit(DOCUMENT)
+            desk.play(job.id)
+            events = job.events()
+            first = await anext(events)
+            assert first.kind == "snapshot"
+            for number in range(20):
+                way.drop_all()
+                desk.tell(job.id, a_node("running", message=str(number)))
+                event = await anext(events)
+                assert (event.members["message"], event.seq) == (str(number), first.seq + number + 1)
+            desk.end(job.id)
+            assert [event.kind async for event in events] == ["end"]
 
     run(check())
 
 
 async def cut_at(tmp_path: Path, places: Callable[[int], list[int]]) -> None:
     """Cut the answer to a submission at each of these bytes; every time one job is there, and the client knows it."""
-    async with proxy() as way:
-        async with behind(way, tmp_path / "h") as (_, desk), AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
-            await client.submit(DOCUMENT)
+    async with proxy() as way, behind(way, tmp_path / "h") as (_, desk), AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
+        await client.submit(DOCUMENT)
+        await client.close()
+        tried = places(way.longest)
+        for place in tried:
+            before = set(desk.jobs)
+            way.cut(place)
+            job = await client.submit(DOCUMENT)
+            assert set(desk.jobs) - before == {job.id}, place
             await client.close()
-            tried = places(way.longest)
-            for place in tried:
-                before = set(desk.jobs)
-                way.cut(place)
-                job = await client.submit(DOCUMENT)
-                assert set(desk.jobs) - before == {job.id}, place
-                await client.close()
-            assert way.cuts == len(tried)
+        assert way.cuts == len(tried)
 
 
 @pytest.mark.proves(6)

@@ -158,7 +158,7 @@ def test_no_poll_sees_an_end_without_an_outcome(tmp_path: Path) -> None:
                 result = JobResult(
                     1.0, 1.0, (), {"text": "x"}, problem={"code": "node_failed", "detail": "no"} if state == "failed" else None
                 )
-                for step in (lambda: None, lambda: desk.end(job["id"], state, result), lambda: None):  # noqa: B023
+                for step in (lambda: None, lambda: desk.end(job["id"], state, result), lambda: None):
                     step()
                     seen.append(await read(server, job["links"]["self"]))
                 assert [one["state"] for one in seen] == ["running", state, state]
