@@ -280,15 +280,11 @@ def test_events_go_on_across_a_restart_of_the_server(tmp_path: Path) -> None:
 @pytest.mark.spec("R-L11")
 def test_a_lost_connection_loses_no_event(tmp_path: Path) -> None:
     async def check() -> None:
-<<<<<<< HEAD
-        async with proxy() as way, AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client, behind(way, tmp_path / "h") as (_, desk):
-=======
         async with (
             proxy() as way,
             AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
             behind(way, tmp_path / "h") as (_, desk),
         ):
->>>>>>> streams
             job = await client.submit(DOCUMENT)
             desk.play(job.id)
             events = job.events()
@@ -307,15 +303,11 @@ def test_a_lost_connection_loses_no_event(tmp_path: Path) -> None:
 
 async def cut_at(tmp_path: Path, places: Callable[[int], list[int]]) -> None:
     """Cut the answer to a submission at each of these bytes; every time one job is there, and the client knows it."""
-<<<<<<< HEAD
-    async with proxy() as way, behind(way, tmp_path / "h") as (_, desk), AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
-=======
     async with (
         proxy() as way,
         behind(way, tmp_path / "h") as (_, desk),
         AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
     ):
->>>>>>> streams
         await client.submit(DOCUMENT)
         await client.close()
         tried = places(way.longest)

@@ -104,12 +104,8 @@ def test_a_subscriber_gets_a_snapshot_and_every_change_with_numbers_without_gaps
 def test_a_page_with_a_session_follows_all_jobs_and_the_queue(tmp_path: Path) -> None:
     async def check() -> None:
         async with (
-<<<<<<< HEAD
-            with_desk(tmp_path / "h") as (server, desk), aiohttp.ClientSession() as session,
-=======
             with_desk(tmp_path / "h") as (server, desk),
             aiohttp.ClientSession() as session,
->>>>>>> streams
             session.ws_connect(server.url + "/v1/ws", headers=server.session) as socket,
         ):
             client = Client(socket)
