@@ -126,7 +126,9 @@ class Assembly:
             self._options(), relay, ping_s=settings.heartbeat_s, ping_deadline_s=settings.heartbeat_lost_s
         )
         services.hub = Hub()
-        services.files = Uploads(home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes, floor_bytes=health.floor_bytes)
+        services.files = Uploads(
+            home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes, floor_bytes=health.floor_bytes
+        )
         pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
         services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
         services.values = Values(home, pictures)

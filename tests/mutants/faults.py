@@ -48,7 +48,6 @@ DISK, EVENTS, SCHEDULE = (
     "tests/graph/test_engine_events.py",
     "tests/graph/test_schedule.py",
 )
-WORKERS = "tests/graph/test_workers.py"
 GUARD, LIMITS = "tests/server/api/test_guard.py", "tests/server/api/test_limits.py"
 SERVE, HEALTH = "tests/server/api/test_serve.py", "tests/server/api/test_health.py"
 WORKFLOWS = "tests/server/library/test_workflows.py"
@@ -315,6 +314,7 @@ FAULTS: Final = (
         "errors are told to the client", "server/api/front.py",
         "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
         ("tests/server/api/test_route.py",),
+    ),
     # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
     Fault(
         "a try is not noted before the call", "graph/execute.py",
@@ -551,6 +551,7 @@ FAULTS: Final = (
         "user bytes are shown by the name they have", "server/api/content.py",
         "inline=media.is_shown and not attachment", 'inline=name.endswith((".png", ".svg")) and not attachment',
         ("tests/server/api/test_files_routes.py", "tests/server/api/test_outputs_routes.py"),
+    ),
     # ---- jobs ----
     Fault(
         "a job is answered before its commit", "server/jobs/writer.py",
