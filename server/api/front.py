@@ -71,6 +71,8 @@ class Front:
             found = await self._find(request)
             response = await self._call(request, found, request_id)
         except Refusal as refusal:
+            if request.writer.output_size:
+                raise ConnectionResetError("the answer had begun") from None
             response = problem_response(refusal)
         except (ConnectionError, web.HTTPException):
             raise
