@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graph import keys
 from graph.context import Preview
@@ -19,6 +18,9 @@ from graph.schedule import RunTasks
 from graph.shortage import shortage_in
 from graph.types import WireType
 from graph.workers import Value, Worker, said_of
+
+#: Events that may wait for a run's reader before they are thinned; states are kept whatever their number.
+MOST_EVENTS: Final = 1000
 
 
 class NodeResult(NamedTuple):
@@ -104,7 +106,10 @@ class ActiveRun:
         self.state: RunStateName = "running"
         self.cancelled = False
         self.wants_previews = False
-        self.events: deque[Event] = deque()
+        self.events: list[Event] = []
+        #: When so many wait to be drained, steps that later ones replaced are left out.
+        self._thin_at = MOST_EVENTS
+        self._telling = threading.Lock()
         self.results: dict[int, NodeResult] = {}
         self.notes: dict[int, str] = {}
         self.messages: list[str] = []
@@ -144,12 +149,16 @@ class ActiveRun:
 
     def tell(self, event: Event) -> None:
         """Add an event to the batch; the listener hears of a batch once."""
-        self.events.append(event)
-        if not self._told:
+        with self._telling:
+            self.events.append(event)
+            if len(self.events) >= self._thin_at:
+                self.events = thinned(self.events)
+                self._thin_at = max(MOST_EVENTS, 2 * len(self.events))
+            is_first, self._told = not self._told, True
+        if is_first:
             self._wake()
 
     def _wake(self) -> None:
-        self._told = True
         if self.listener is not None and self.pass_on is not None:
             self.pass_on(self.listener)
         with self.changed:
@@ -157,7 +166,8 @@ class ActiveRun:
 
     def end(self, state: RunStateName) -> None:
         """Enter the last state. Its event comes first, so that whoever sees the state finds the event."""
-        self.events.append(RunEvent(state, self.now))
+        with self._telling:
+            self.events.append(RunEvent(state, self.now))
         self.state = state
         self._wake()
 
@@ -169,19 +179,32 @@ class ActiveRun:
 
     def drain(self) -> list[Event]:
         """The events since the last call."""
-        events: list[Event] = []
-        while True:
-            while self.events:
-                events.append(self.events.popleft())
+        with self._telling:
+            events, self.events = self.events, []
+            self._thin_at = MOST_EVENTS
             self._told = False
-            if not self.events:  # else one came in between, and its batch was told already
-                return events
+        return events
 
     def say(self, message: str) -> None:
         """A sentence about the whole run, once."""
         if message not in self.messages:
             self.messages.append(message)
             self.tell(NoteEvent("", message, self.now))
+
+
+def thinned(events: Sequence[Event]) -> list[Event]:
+    """The same without steps, pictures and notes that a later one of the same node replaces. No state is left out."""
+    seen: set[tuple[type[Event], str, int | None]] = set()
+    kept: list[Event] = []
+    for event in reversed(events):
+        if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent)) and not (isinstance(event, NoteEvent) and not event.node):
+            place = (type(event), event.node, getattr(event, "element", None))
+            if place in seen:
+                continue
+            seen.add(place)
+        kept.append(event)
+    kept.reverse()
+    return kept
 
 
 def keys_of(run: ActiveRun, task: int) -> tuple[bytes, ...]:
@@ -224,6 +247,17 @@ def outputs_of(run: ActiveRun, wire_types: Mapping[str, WireType]) -> dict[str, 
         elif _exists(value, run):
             outputs[name] = _live(value, run, wire_types)
     return outputs
+
+
+def values_of(run: ActiveRun) -> dict[str, Any]:
+    """The named outputs that exist: a `Value` where a task gave it, lists of these, or what a light node gave."""
+    return {name: _made(value, run) for name, value in run.plan.roots.outputs.items() if _exists(value, run)}
+
+
+def _made(value: Any, run: ActiveRun) -> Any:
+    if isinstance(value, Pending):
+        return run.values[value.task][value.port]
+    return [_made(item, run) for item in value] if isinstance(value, list) else value
 
 
 # Functions of the module, not inside `outputs_of`: a nested function that calls itself is a cycle, which would keep the

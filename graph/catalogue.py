@@ -95,7 +95,7 @@ def load_catalogue(home: Path, modules: Sequence[str], *, packs: bool = True) ->
     A missing, damaged or outdated file is made again; one that cannot be written (a full disk, a folder that is
     read-only) is used from memory. Raises DeclarationError if a built-in is declared wrongly or cannot be imported.
     """
-    path = home / (FILE_NAME if packs else f"no-packs-{FILE_NAME}")
+    path = catalogue_path(home, packs)
     kept = _read(path)
     if kept is not None and kept.is_current(modules, packs):
         return kept
@@ -104,6 +104,11 @@ def load_catalogue(home: Path, modules: Sequence[str], *, packs: bool = True) ->
     with contextlib.suppress(OSError):  # the catalogue only saves time: the commands work without the file
         _write(path, json.dumps(made.to_json()))
     return made
+
+
+def catalogue_path(home: Path, packs: bool = True) -> Path:
+    """Where the catalogue with or without installed packs is kept."""
+    return home / (FILE_NAME if packs else f"no-packs-{FILE_NAME}")
 
 
 def build(modules: Sequence[str], *, packs: bool = True) -> Catalogue:

@@ -37,7 +37,11 @@ class Child:
     """A child process in a session of its own, so that a terminal's Ctrl-C does not reach it, and the channel to it."""
 
     def __init__(self, module: str, arguments: Sequence[str], heartbeat_s: float) -> None:
-        """Start `python -m module FILENO arguments...`. Raises OSError."""
+        """Start `python -m module FILENO arguments...`. Raises OSError.
+
+        The child ends with the thread that calls this (`die_with_parent`), so it must be one that lives as long.
+        """
+        #: How long it may be silent.
         self.heartbeat_s = heartbeat_s
         ours, theirs = socket.socketpair()
         # -P: the current folder may hold a folder called graph. What a node prints goes to stderr: stdout is for results.

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from graph.active import ActiveRun, NodeResult, RunResult, outputs_of
 from graph.blob import digest_of
@@ -29,6 +29,7 @@ from graph.folder import StoreUnavailable, unavailable
 from graph.forecast import forecast
 from graph.history import Estimate, History
 from graph.leases import Leases
+from graph.lights import LightCaller
 from graph.memo import Memo
 from graph.needs import loading_signature, needs_of, queue_of
 from graph.places import NEVER, Bounds, PlaceStatus
@@ -42,6 +43,7 @@ from graph.why import Reason, explain
 from graph.workers import PlainRuntime, Runtime, ThreadWorker, Value, Worker
 
 WorkerKind = Literal["auto", "thread", "process"]
+P = TypeVar("P", bound=ProcessWorker)
 
 
 #: What starting a worker process is assumed to take (importing the model libraries: measured 4 to 6 s).
@@ -193,6 +195,19 @@ class Handle:
         finally:
             self._run.listener = None
 
+    def drain(self) -> list[Event]:
+        """The events since the last call; waits for none."""
+        return self._run.drain()
+
+    @property
+    def run(self) -> ActiveRun:
+        """What the executor knows of the run: for looking at, not for changing."""
+        return self._run
+
+    def nodes(self) -> list[NodeResult]:
+        """How the nodes of a run that has ended did, without making its outputs live."""
+        return self._engine.nodes_of(self._run)
+
     def result(self) -> RunResult:
         """The result of a run that has ended."""
         return self._engine.result_of(self._run)
@@ -230,7 +245,6 @@ class Engine:
         self.memories = Memories(home, limits)
         threads = threads_per_device(len(devices))
         self.environment = environment_of(device_class or _cpu_class(devices))
-        self.expander = Expander(library, home, self.environment)
         budget = limits.device or host_memory_bytes() * 4 // 5 // len(devices)
         schedule = Schedule(dict.fromkeys(devices, budget))
         self.ledger = Ledger(ledger) if ledger is not None else None
@@ -239,22 +253,25 @@ class Engine:
         if setup is None and (workers == "process" or host_workers):
             raise ValueError("worker processes need `setup`, the name of what sets them up; give it, or workers='thread'")
 
-        def process(name: str, place: str, threads: int, budget: int) -> ProcessWorker:
+        def process(kind: type[P], name: str, place: str, threads: int, budget: int) -> P:
             assert setup is not None
             self._spool = self._spool or Spool.under(home / "spool")
             courier = Courier(self._spool, self.memories.memo.store)
-            return ProcessWorker(name, threads, budget, setup, home, courier, place, heartbeat_s, cancel_grace_s)
+            return kind(name, threads, budget, setup, home, courier, place, heartbeat_s, cancel_grace_s)
 
+        #: Under a server the code of packs is called in other processes only, also while planning.
+        self._lights = process(LightCaller, "packs", HOST, 1, 0) if host_workers else None
+        self.expander = Expander(library, home, self.environment, self._lights)
         self.workers: dict[str, Worker] = {}
         for device in devices:
             if are_processes:
-                self.workers[device] = process(device, device, threads, budget)
+                self.workers[device] = process(ProcessWorker, device, device, threads, budget)
                 schedule.devices[device].start_seconds = PROCESS_START_SECONDS
             else:
                 self.workers[device] = ThreadWorker(device, library, _once(partial(runtime, device, threads)), clock)
         here = ThreadWorker("cpu", library, _once(partial(runtime, "host", 1)), clock)
         host_bytes = host_memory_bytes() * 4 // 5
-        self.hosts: list[Worker] = [process(f"{HOST}:{at}", HOST, 1, host_bytes) for at in range(host_workers)]
+        self.hosts: list[Worker] = [process(ProcessWorker, f"{HOST}:{at}", HOST, 1, host_bytes) for at in range(host_workers)]
         self.hosts = self.hosts or [here] * host_lanes
         self.executor = Executor(
             schedule,
@@ -425,6 +442,19 @@ class Engine:
         """Let a place that was disabled take tasks again. Raises ValueError if there is no such place."""
         self.executor.enable(place)
 
+    def release(self, device: str | None = None) -> dict[str, int]:
+        """Give back what devices hold that have nothing to do (all, or this one), and values in RAM that nobody uses.
+
+        Bytes of weights by device, and of values under "ram". A device that is at a node is left out.
+        """
+        freed: dict[str, int] = {}
+        for name, worker in self.workers.items():
+            held = sum(worker.resident().values())
+            if device in (None, name) and isinstance(worker, ProcessWorker) and worker.release():
+                self.executor.released(name)
+                freed[name] = held
+        return freed | {"ram": self.memories.memo.values.drop_until(0)}
+
     def _materialise(self, plan: Plan) -> dict[int, dict[int, Value]]:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""
         tasks, lost = plan.tasks, set[bytes]()
@@ -466,7 +496,15 @@ class Engine:
             raise WorkflowError(problems)
 
     def result_of(self, run: ActiveRun) -> RunResult:
-        """The result of a run that has ended: one line per node that was wanted, or per element."""
+        """The result of a run that has ended, its outputs as live values."""
+        tasks, plan = run.tasks, run.plan
+        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
+        outputs = outputs_of(run, self.library.wire_types)
+        nodes = self.nodes_of(run)
+        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages), run.device_seconds)
+
+    def nodes_of(self, run: ActiveRun) -> list[NodeResult]:
+        """How a run that has ended did: one line per node that was wanted, or per element."""
         tasks, plan = run.tasks, run.plan
         nodes: list[NodeResult] = []
         above = set(plan.skipped)
@@ -494,9 +532,7 @@ class Engine:
                 )
                 nodes.extend(results)
         nodes.extend(NodeResult(id, None, "", "skipped", 0.0, "", "", reason) for id, reason in tasks.compiled.skipped.items())
-        seeds = {f"{tasks.compiled.ids[node]}.{port}": seed for (node, port), seed in plan.seeds.items()}
-        outputs = outputs_of(run, self.library.wire_types)
-        return RunResult(run.state, nodes, outputs, dict(plan.absent), seeds, run.seconds, list(run.messages), run.device_seconds)
+        return nodes
 
     def _resolved(self, run: ActiveRun, task: int) -> Mapping[str, Any]:
         """The record of a run for an effect that stores it: enough to run it again and to say what made it."""
@@ -531,7 +567,7 @@ class Engine:
     def close(self) -> None:
         """Cancel what runs, end the workers, write what waits."""
         self.executor.close()
-        for worker in [*self.workers.values(), *self.hosts]:
+        for worker in self._all_workers():
             worker.close()
         self.memories.close()
         if self._spool is not None:
@@ -546,10 +582,13 @@ class Engine:
         """
         if self.ledger is not None:
             self.ledger.clear()  # no run is to blame
-        for worker in [*self.workers.values(), *self.hosts]:
+        for worker in self._all_workers():
             worker.kill()
         if self._spool is not None:
             self._spool.close()
+
+    def _all_workers(self) -> list[Worker]:
+        return [*self.workers.values(), *self.hosts, *([self._lights] if self._lights is not None else [])]
 
     def __enter__(self) -> Engine:
         return self

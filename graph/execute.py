@@ -95,6 +95,8 @@ class Executor:
         self._clock = clock
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
+        #: Where lanes wait whose worker did not come up: they would only take wake-ups from others.
+        self._away = threading.Condition(self._lock)
         self._flights: dict[bytes, Flight] = {}
         self._unshared: set[Flight] = set()
         self._owners: dict[int, ActiveRun] = {}
@@ -197,6 +199,7 @@ class Executor:
         with self._ready:
             self._closing = True
             self._ready.notify_all()
+            self._away.notify_all()
         self._heard.put(None)
         if self._started:
             for thread in self._threads:
@@ -230,9 +233,11 @@ class Executor:
                 return "trim"
             now = self._clock()
             self._quick.pop(me, None)
+            if lane.available_at > now:
+                self._away.wait(None if lane.is_disabled else lane.available_at - now)
+                continue
             is_left_to_another = place == HOST and any(now - since < AWAY_SECONDS for since in self._quick.values())
-            is_away = is_left_to_another or lane.available_at > now
-            assignment = None if is_away else self.schedule.take(place, now)
+            assignment = None if is_left_to_another else self.schedule.take(place, now)
             if assignment is not None:
                 run = self._owners[id(assignment.run)]
                 try:
@@ -253,8 +258,6 @@ class Executor:
                 self._free(run, place, 0.0)
                 continue
             until = self.schedule.next_time(place, now)
-            if now < lane.available_at < NEVER:
-                until = lane.available_at
             left = None if until is None else max(until - now, 0.0)
             if is_left_to_another:
                 left = AWAY_SECONDS if left is None else min(left, AWAY_SECONDS)
@@ -413,7 +416,10 @@ class Executor:
     def _put_back(self, job: _Job, place: str) -> None:
         """Another process is at it: look again soon, and do something else meanwhile."""
         with self._ready:
-            if self._leave(job):
+            wanted = self._leave(job)
+            if wanted and job.run.cancelled:
+                self._give_nothing(job.run, job.task, "cancelled", 0.0, place, None)
+            elif wanted:
                 self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
             self._free(job.run, place, 0.0)
             self._settle(job.run)
@@ -692,9 +698,7 @@ class Executor:
         id, element = run.tasks.id_of(task), run.tasks.element[task]
         run.tell(TriedEvent(id, element, run.tries, run.deaths[-1], run.now))
         if run.tries < self.bounds.most_tries:
-            if task in run.queue.open:
-                run.tell(NodeEvent(id, element, "waiting", run.now))
-                run.queue.push(task)
+            self._push_back(run, task, lane.place)
             return
         said = f"{id} ({type_id}) failed: WorkerLost: {error}\n  inputs: {summary_of(run, task)}"
         if self.bounds.most_tries > 1:
@@ -725,11 +729,18 @@ class Executor:
         run.say(said)
         with self._ready:
             self._free(run, lane.place, seconds)
-            if self._leave(job) and task in run.queue.open:
-                run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
-                run.queue.push(task)
+            if self._leave(job):
+                self._push_back(run, task, lane.place)
             self._settle(run)
             self._ready.notify_all()
+
+    def _push_back(self, run: ActiveRun, task: int, place: str) -> None:
+        """Put a task that was begun among the ready ones again, unless its run was cancelled meanwhile."""
+        if run.cancelled:
+            self._give_nothing(run, task, "cancelled", 0.0, place, None)
+        elif task in run.queue.open:
+            run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
+            run.queue.push(task)
 
     def _not_started(self, job: _Job, lane: Lane, error: StartFailed) -> None:
         """The worker did not come up: the task, which is not to blame, goes back, and the place is left alone for a while."""
@@ -743,9 +754,8 @@ class Executor:
                 self.schedule.devices[lane.place].available_at = lane.available_at
             self._free(job.run, lane.place, 0.0)
             run, task = job.run, job.task
-            if self._leave(job) and task in run.queue.open:
-                run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
-                run.queue.push(task)
+            if self._leave(job):
+                self._push_back(run, task, lane.place)
             for one in [run, *self._owners.values()] if lane.is_disabled else [run]:
                 self._settle(one)
             self._ready.notify_all()
@@ -786,7 +796,14 @@ class Executor:
             lanes[0].failed_starts, lanes[0].available_at, lanes[0].message = 0, 0.0, ""
             if not lanes[0].is_host:
                 self.schedule.devices[name].available_at = 0.0
-            self._ready.notify_all()
+            self._away.notify_all()
+
+    def released(self, device: str) -> None:
+        """A device's worker has ended because it was told to: it holds nothing, and must start again."""
+        with self._lock:
+            (lane,) = [lane for lane in self.lanes if lane.name == device]
+            self.schedule.devices[device].resident = {}
+            self.schedule.devices[device].start_seconds = lane.start_seconds
 
     def places(self) -> list[PlaceStatus]:
         """What every place does now."""

@@ -6,7 +6,7 @@ a value that only a task can give is a `Pending` stand-in until then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -15,7 +15,7 @@ from graph import keys
 from graph.compile import Compiled
 from graph.context import Context
 from graph.disk_cache import NOT_IN_KEY
-from graph.errors import Problem, Refused, WorkflowError
+from graph.errors import LatentgraphError, Problem, Refused, WorkflowError
 from graph.node import Declaration
 from graph.spec import NodeSpec
 from graph.types import WireType
@@ -30,6 +30,20 @@ class Functions(Protocol):
     @property
     def wire_types(self) -> Mapping[str, WireType]:
         """The declared wire types by name."""
+
+
+class FailedElsewhere(LatentgraphError):
+    """A light node or a planning hook failed in another process: the error's type and message."""
+
+
+class Elsewhere(Protocol):
+    """Calls light nodes and planning hooks of packs in another process (see graph.lights)."""
+
+    def light(self, spec: NodeSpec, node: str, inputs: Mapping[str, Any], wire_types: Mapping[str, WireType]) -> list[Any]:
+        """The outputs of a light node. Raises Refused or FailedElsewhere."""
+
+    def resolve(self, spec: NodeSpec, node: str, known: Mapping[str, Any], wire_types: Mapping[str, WireType]) -> dict[str, Any]:
+        """What a planning hook gives. Raises Refused or FailedElsewhere."""
 
 
 class Pending(NamedTuple):
@@ -121,10 +135,12 @@ class LightContext(Context):
 class Expander:
     """Builds `Tasks` from a compiled document. One per registry and environment; keeps the per-type key prefixes."""
 
-    def __init__(self, functions: Functions, home: Path, environment: str) -> None:
+    def __init__(self, functions: Functions, home: Path, environment: str, elsewhere: Elsewhere | None = None) -> None:
+        """`elsewhere` calls what packs declare; without it everything is called here."""
         self.functions = functions
         self.home = home
         self.environment = environment
+        self.elsewhere = elsewhere
         self._prefixes: dict[str, tuple[bytes, bytes]] = {}
 
     def expand(self, compiled: Compiled, seeds: Mapping[tuple[int, str], int]) -> Tasks:
@@ -134,6 +150,23 @@ class Expander:
         with every problem that light nodes and planning hooks report.
         """
         return _Expansion(self, compiled, seeds).run()
+
+    def light_call(self, spec: NodeSpec, node: str) -> Callable[[dict[str, Any]], list[Any]]:
+        """What gives the outputs of a light node for its arguments. Raises DeclarationError if it cannot be imported."""
+        if self.elsewhere is not None and is_of_pack(spec):
+            elsewhere = self.elsewhere
+            return lambda inputs: elsewhere.light(spec, node, inputs, self.functions.wire_types)
+        call = self.functions.function(spec.id).call
+        return lambda inputs: outputs_in(spec, call(LightContext(self.home, node), **inputs))
+
+    def resolve_call(self, spec: NodeSpec, node: str) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
+        """The planning hook of a node type, for the inputs that are known. Raises DeclarationError likewise."""
+        if self.elsewhere is not None and is_of_pack(spec):
+            elsewhere = self.elsewhere
+            return lambda known: elsewhere.resolve(spec, node, known, self.functions.wire_types)
+        resolve = self.functions.function(spec.id).resolve
+        assert resolve is not None
+        return resolve
 
     def prefixes(self, spec: NodeSpec) -> tuple[bytes, bytes]:
         """The key prefix and the declared key prefix of a node type."""
@@ -261,7 +294,7 @@ class _Expansion:
 
     def _evaluate(self, index: int, spec: NodeSpec, inputs: dict[str, Any]) -> list[Any] | None:
         node = self.compiled.ids[index]
-        declaration = self.expander.functions.function(spec.id)
+        call = self.expander.light_call(spec, node)
         guessed = {name: _guess(value) for name, value in inputs.items() if _is_looked_into(spec, name) and _has_undrawn(value)}
         try:
             arguments = inputs | guessed
@@ -270,8 +303,7 @@ class _Expansion:
                 if resolved is None:
                     return None
                 arguments = resolved
-            made = declaration.call(LightContext(self.expander.home, node), **complete(spec, arguments))
-            values = outputs_in(spec, made)
+            values = call(complete(spec, arguments))
             for value in values:
                 keys.token(_tokenable(value))  # refuses what cannot enter a key, here where the node is known
         except Refused as refusal:
@@ -281,17 +313,15 @@ class _Expansion:
         except Exception as error:  # a light node's failure is reported as a problem of the plan, whatever it is
             if guessed:
                 return [UNDRAWN] * len(spec.outputs)
-            self._problem(
-                index, None, "light_node_failed", f"{node} ({spec.id}) failed while planning: {type(error).__name__}: {error}"
-            )
+            said = str(error) if isinstance(error, FailedElsewhere) else f"{type(error).__name__}: {error}"
+            self._problem(index, None, "light_node_failed", f"{node} ({spec.id}) failed while planning: {said}")
         else:
             return [_undrawn_like(value) for value in values] if guessed else values
         return None
 
     def _resolve(self, index: int, spec: NodeSpec, inputs: dict[str, Any]) -> dict[str, Any] | None:
         node = self.compiled.ids[index]
-        resolve = self.expander.functions.function(spec.id).resolve
-        assert resolve is not None
+        resolve = self.expander.resolve_call(spec, node)
         # None: nothing feeds an optional port. Absent: its value does not exist yet, so the hook must not fill it in.
         fed = complete(spec, inputs).items()
         known = {name: value for name, value in fed if not _has_pending(value) and not _has_undrawn(value)}
@@ -299,7 +329,9 @@ class _Expansion:
             return inputs | dict(resolve(known))
         except Refused as refusal:
             self._problem(index, refusal.port, refusal.code, _at(node, refusal))
-            return None
+        except FailedElsewhere as error:
+            self._problem(index, None, "light_node_failed", f"{node} ({spec.id}) failed while planning: {error}")
+        return None
 
     def _add(self, index: int, element: int | None, constants: dict[str, Any], refs: tuple[Ref, ...]) -> int:
         tasks, spec = self.tasks, self.compiled.specs[index]
@@ -352,6 +384,11 @@ class _Expansion:
     def _problem(self, index: int, port: str | None, code: str, message: str) -> None:
         self.problems.append(Problem(code, message, self.compiled.ids[index], port))
         self.broken.add(index)
+
+
+def is_of_pack(spec: NodeSpec) -> bool:
+    """Whether a pack declares the node type: its id then has the pack's name in front."""
+    return "/" in spec.id
 
 
 def _at(node: str, refusal: Refused) -> str:

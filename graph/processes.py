@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from shutil import rmtree
 from typing import Any, Final
 
@@ -242,13 +243,15 @@ class ProcessWorker:
         spool, slot = str(self.courier.spool.folder), self.slot
         noted = [str(slot.path), str(slot.number)] if slot is not None else ["", "0"]
         facts = [self.place or self.device, str(self.threads), str(self.budget_bytes), self.setup, str(self.home), spool]
-        try:
-            child = self._child = Child("graph.worker", [*facts, *noted], self.heartbeat_s)
-        except OSError as error:
-            raise StartFailed(f"the worker of {self.device} could not be started: {error}", str(error)) from error
+        born: SimpleQueue[Child | OSError] = SimpleQueue()
+        name = f"latentgraph-watch-{self.device}"
+        threading.Thread(target=self._keep, args=([*facts, *noted], born), name=name, daemon=True).start()
+        child = born.get()
+        if isinstance(child, OSError):
+            raise StartFailed(f"the worker of {self.device} could not be started: {child}", str(child)) from child
+        self._child = child
         self.begun, self._calls = self.begun + 1, 0
         self._memory_kills = (memory_kills(),) * 2
-        threading.Thread(target=self._watch, args=(child,), name=f"latentgraph-watch-{self.device}", daemon=True).start()
         return child
 
     def _hear_start(self, child: Child) -> None:
@@ -256,8 +259,8 @@ class ProcessWorker:
             raise Silent(f"it took more than {START_SECONDS:g} s, so it was ended")
         message = child.receive(POLL_SECONDS)
         if message is None:
-            child.check_pulse()
-        elif message[0] == "ready":
+            return  # no pulse is looked for: loading a library may take long, and keeps Python's lock
+        if message[0] == "ready":
             self._is_ready = True
         elif message[0] == "failed":
             failure = RemoteFailure(*_texts(message[1:], 3))
@@ -270,6 +273,7 @@ class ProcessWorker:
         with self._talking:
             child = self._start(report.cancelled)
             self._calls += 1
+            child.heartbeat_s = self.heartbeat_s
             used = list(_digests(request.inputs.values()))
             pinned = self.courier.store.pin(used) if self.courier.store is not None else set()
             try:
@@ -310,10 +314,10 @@ class ProcessWorker:
             message = child.receive(POLL_SECONDS)
             if message is None:
                 child.check_pulse()
-            elif message[0] != "pong" and (result := self._heard(message, report)) is not None:
+            elif message[0] != "pong" and (result := self._heard(message, child, report)) is not None:
                 return result
 
-    def _heard(self, message: list[Any], report: Report) -> Result | None:
+    def _heard(self, message: list[Any], child: Child, report: Report) -> Result | None:
         """Take in what a child said of its call. Raises NotOurs for what no child of ours says."""
         kind, call, *rest = message if len(message) > 1 else [message[0], None]
         if call != self._calls:
@@ -323,6 +327,10 @@ class ProcessWorker:
                 report.progress(step, total, partial(bytes, image) if image is not None else None)
             case "note", [str(said)]:
                 report.note(said)
+            case "preparing", []:  # it imports what the node needs: see `_hear_start`
+                child.heartbeat_s = max(START_SECONDS, self.heartbeat_s)
+            case "prepared", []:
+                child.heartbeat_s = self.heartbeat_s
             case "done", [list(outputs), float(seconds), float(loading), int(peak), dict(resident)]:
                 values = tuple([self._made(reference) for reference in outputs])
                 self._resident = resident
@@ -345,6 +353,16 @@ class ProcessWorker:
                 raise NotOurs("it handed over a value in a way that is not ours, so it was ended")
         value: Value = self.courier.resolve(reference, own=True)
         return value
+
+    def _keep(self, arguments: list[str], born: SimpleQueue[Child | OSError]) -> None:
+        """Start a child, and watch it until it is gone."""
+        try:
+            child = Child("graph.worker", arguments, self.heartbeat_s)
+        except OSError as error:
+            born.put(error)
+            return
+        born.put(child)
+        self._watch(child)
 
     def _watch(self, child: Child) -> None:
         """Until this child is gone: notice its death, and its silence, while it has nothing to do."""
@@ -401,10 +419,23 @@ class ProcessWorker:
     def replace(self) -> bool:
         """See `Worker`."""
         with self._talking:
-            child, self._child, self._is_ready, self._resident = self._child, None, False, {}
-            if child is not None:
-                child.end(0.0)
+            self._end_child()
         return True
+
+    def release(self) -> bool:
+        """End the child with all that it holds, unless it is at a call; whether it was at none."""
+        if not self._talking.acquire(blocking=False):
+            return False
+        try:
+            self._end_child()
+        finally:
+            self._talking.release()
+        return True
+
+    def _end_child(self) -> None:
+        child, self._child, self._is_ready, self._resident = self._child, None, False, {}
+        if child is not None:
+            child.end(0.0)
 
     def close(self) -> None:
         """See `Worker`."""

@@ -232,9 +232,6 @@ class Schedule:
     def next_time(self, place: str, now: float) -> float | None:
         """When a lane of this place that found nothing should look again; None if only an event can change that."""
         delayed = self._delayed[0][0] if self._delayed else None
-        if place != HOST and self.devices[place].available_at > now:
-            until = self.devices[place].available_at
-            return until if until < math.inf else delayed
         left = now + LOOK_AGAIN_SECONDS if place != HOST and any(run.has_ready(place) for run in self.runs) else None
         return min((at for at in (delayed, left) if at is not None), default=None)
 

@@ -9,15 +9,19 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from graph.channel import Channel
 from graph.child import die_with_parent, note_child
 from graph.context import Preview
-from graph.errors import Cancelled, DeclarationError
+from graph.errors import Cancelled, DeclarationError, Refused
 from graph.events import PREVIEW_SECONDS
+from graph.expand import LightContext, outputs_in
+from graph.lights import Letters, StandIn
+from graph.node import Declaration
 from graph.processes import Courier, Spool, shown
 from graph.schedule import HOST
+from graph.spec import NodeSpec
 from graph.trials import Slot
 from graph.workers import Request, ThreadWorker, failure_of, said_of
 
@@ -58,6 +62,7 @@ class _Child:
         self.cancelled: set[int] = set()
         self.watched: set[int] = set()
         self.calls: list[list[Any]] = []
+        self.known: set[str] = set()
         self.arrived = threading.Condition()
 
     def listen(self) -> None:
@@ -78,12 +83,22 @@ class _Child:
                     if message[0] == "quit":
                         return
         except BaseException:  # the end of the stream, or a frame that is not ours
-            if self.slot is not None:  # whatever ended the engine, it was not the node that is called here
-                self.slot.release()
-            os._exit(1)
+            self.leave()
+
+    def leave(self) -> NoReturn:
+        """End at once: the parent is gone. Whatever ended it, it was not the node that is called here."""
+        if self.slot is not None:
+            self.slot.release()
+        os._exit(1)
 
     def serve(self, worker: ThreadWorker) -> None:
         """Do what arrives until the parent says quit."""
+        try:
+            self._serve(worker)
+        except OSError:  # nobody takes what is said; the listening thread is about to find out
+            self.leave()
+
+    def _serve(self, worker: ThreadWorker) -> None:
         while True:
             with self.arrived:
                 while not self.calls:
@@ -93,6 +108,8 @@ class _Child:
                 return
             if message[0] == "trim":
                 worker.trim()
+            elif message[0] == "plan":
+                self.plan(worker, *message[1:])
             elif message[0] == "run":
                 self.call(worker, *message[1:])
 
@@ -104,11 +121,7 @@ class _Child:
         node_id, element, home, output_folder = place
         report = _Remote(self.channel, number, self.cancelled, self.watched)
         try:
-            spec = worker.functions.function(type_id).spec
-            if spec.code != code:  # this process started later, and read the node types itself
-                raise DeclarationError(
-                    f"the code of {type_id} changed after this run was planned; start again to use the changed code"
-                )
+            spec = self.prepared(worker, number, type_id, code)
             given = {name: self.courier.resolve(value) for name, value in inputs.items()}
             request = Request(spec, given, node_id, element, Path(home), Path(output_folder), lambda: resolved)
             result = worker.run(request, report)
@@ -121,6 +134,46 @@ class _Child:
             self.channel.send("failed", number, *map(shown, failure_of(error)))
         self.cancelled.discard(number)
         self.watched.discard(number)
+
+    def prepared(self, worker: ThreadWorker, number: int, type_id: str, code: str) -> NodeSpec:
+        """The node type, with everything imported that it needs; the parent knows that this may take long."""
+        if type_id in self.known:
+            return _declared(worker, type_id, code).spec
+        self.channel.send("preparing", number)
+        spec = _declared(worker, type_id, code).spec
+        worker.runtime.prepare(spec)
+        self.channel.send("prepared", number)
+        self.known.add(type_id)
+        return spec
+
+    def plan(
+        self, worker: ThreadWorker, number: int, hook: str, node_type: list[str], node_id: str, home: str, inputs: dict[str, Any]
+    ) -> None:  # fmt: skip
+        """Call a light node, or with `hook` "resolve" a planning hook, and tell what it gave. See `graph.lights`."""
+        letters = Letters(self.courier, worker.functions.wire_types, StandIn)
+        try:
+            declaration = _declared(worker, *node_type)
+            given = {name: letters.read(reference) for name, reference in inputs.items()}
+            if hook == "resolve":
+                assert declaration.resolve is not None
+                self.channel.send(
+                    "planned", number, {name: letters.write(one) for name, one in declaration.resolve(given).items()}
+                )
+            else:
+                made = outputs_in(declaration.spec, declaration.call(LightContext(Path(home), node_id), **given))
+                self.channel.send("planned", number, [letters.write(one) for one in made])
+        except Refused as refusal:
+            self.channel.send("refused", number, shown(str(refusal)), refusal.port, refusal.code)
+        except BaseException as error:  # whatever a pack raises is told
+            self.channel.send("failed", number, *map(shown, failure_of(error)))
+
+
+def _declared(worker: ThreadWorker, type_id: str, code: str) -> Declaration:
+    """The declaration of a node type. Raises DeclarationError if it is not the one that was planned with."""
+    declaration = worker.functions.function(type_id)
+    if declaration.spec.code != code:  # this process started later, and read the node types itself
+        raise DeclarationError(f"the code of {type_id} changed after this run was planned; start again to use the changed code")
+    return declaration
 
 
 def main(arguments: list[str]) -> None:

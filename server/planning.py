@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graph.errors import nearest
+from server.engine.answers import plan_json
 from server.report import DONE, print_data, print_json
 from server.run import check, open_engine, planning
 from server.settings import WrongUsage, chosen_devices
@@ -23,7 +24,7 @@ def plan(workspace: Workspace, file: Path, assignments: Sequence[str], devices: 
     checked = check(workspace, file, assignments)
     with open_engine(workspace, names) as engine, planning(checked):
         made = engine.described(engine.plan(checked.compiled))
-    print_json(plan_json(made, file)) if json else print_data(plan_text(made))
+    print_json({"workflow": str(file), **plan_json(made)}) if json else print_data(plan_text(made))
     return DONE
 
 
@@ -41,17 +42,6 @@ def why(workspace: Workspace, file: Path, node: str, assignments: Sequence[str],
     else:
         print_data("\n".join(reason.message for reason in reasons))
     return DONE
-
-
-def plan_json(plan: Plan, file: Path) -> dict[str, Any]:  # Any: plain JSON
-    """What `plan --json` prints; times in seconds, null where nothing is known yet."""
-    return {
-        "workflow": str(file),
-        "nodes": [node._asdict() for node in plan.nodes],
-        "seconds": plan.seconds,
-        "peak_bytes": plan.peak_bytes,
-        "absent": plan.absent,
-    }
 
 
 def plan_text(plan: Plan) -> str:

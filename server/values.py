@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from graph.types import encode
+from graph.types import Packed, encode
 
 
 def value_json(value: object) -> Any:  # Any: plain JSON
@@ -25,7 +25,11 @@ def value_json(value: object) -> Any:  # Any: plain JSON
         return {str(key): value_json(item) for key, item in value.items()}
     if isinstance(value, (bytes, memoryview)):
         return {"bytes": len(value)}
-    packed = encode(value)
+    return packed_json(encode(value))
+
+
+def packed_json(packed: Packed) -> dict[str, Any]:  # Any: plain JSON
+    """Plain JSON for a value taken apart: its wire type, its fields, and dtype and shape of each tensor."""
     tensors = {name: {"dtype": tensor.dtype, "shape": list(tensor.shape)} for name, tensor in packed.tensors.items()}
     return {"type": packed.type, **{name: value_json(field) for name, field in packed.fields.items()}, **tensors}
 

@@ -288,3 +288,24 @@ def test_closing_the_engine_ends_what_runs(home: Path) -> None:
         handle = lab.start(WAITING)
         assert started.wait(PATIENCE)
     assert handle.state == "cancelled"
+
+
+@pytest.mark.spec("R-G06")
+def test_a_thousand_runs_cancelled_at_once_all_end_and_leave_nothing(home: Path) -> None:
+    with Lab(home, host_lanes=1) as lab:
+        busy = lab.start(WAITING)
+        assert started.wait(PATIENCE)
+        handles = [lab.start(workflow("y", x=n("add", a=float(at)), y=n("add", a="@x"))) for at in range(1000)]
+        for handle in handles:
+            handle.cancel()
+        assert {ended(handle).state for handle in handles} == {"cancelled"}
+        gate.set()
+        assert ended(busy).state == "done"
+        executor = lab.engine.executor
+        assert (len(executor._flights), len(executor._unshared), len(executor._owners), len(executor.schedule.runs)) == (
+            0,
+            0,
+            0,
+            0,
+        )
+    assert ran == ["top", "w", "end"]

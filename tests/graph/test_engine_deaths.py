@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from graph.engine import Handle
 from graph.events import Event, TriedEvent
 from graph.places import pause_seconds
 from graph.trials import open_tries
+from graph.workers import StartFailed
 from tests.graph.engine_kit import PATIENCE, Lab, n, states_of, until, workflow
 from tests.graph.worker_nodes import REGISTRY
 
@@ -153,6 +155,19 @@ def test_runs_that_share_the_work_are_charged_alike(serve: Callable[..., Lab], h
     assert [tries_told(events)[0] for events in heard] == [1, 1]
 
 
+@pytest.mark.slow
+@pytest.mark.spec("R-C08")
+def test_a_death_is_not_charged_to_runs_that_wait(serve: Callable[..., Lab], home: Path) -> None:
+    """One lane: the other run waits for it all the while, and is done in the end."""
+    lab = serve()
+    poison = lab.start(workflow("d", d=n("die_first", a=1.0, times=9, tally=str(home / "tally"))), run_id="poison")
+    other = lab.start(workflow("x", x=n("linger", a=1.0)), run_id="other")
+    events: list[Event] = []
+    assert ended(other, events).state == "done"
+    assert tries_told(events) == []
+    assert ended(poison).state == "failed"
+
+
 # ---- hung ----
 
 
@@ -275,9 +290,9 @@ def test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work(se
 def pass_to(lab: Lab, clock: Clock, now: float) -> None:
     """Let it be `now` for the lanes."""
     executor = lab.engine.executor
-    with executor._ready:
+    with executor._away:
         clock.now = now
-        executor._ready.notify_all()
+        executor._away.notify_all()
 
 
 @pytest.mark.slow
@@ -307,6 +322,22 @@ def test_without_any_device_left_a_task_fails_with_the_reason(serve: Callable[..
     lab.engine.enable("cpu:0")
     assert ended(lab.start(text)).state == "done"
     assert lab.engine.places()[0].state == "idle"
+
+
+def test_a_run_cancelled_while_its_worker_dies_at_start_is_told_whole(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Lab(home, REGISTRY) as lab:
+        handles: list[Handle] = []
+        begun = threading.Event()
+
+        def start(cancelled: Callable[[], bool]) -> None:
+            assert begun.wait(PATIENCE)
+            handles[0].cancel()
+            raise StartFailed("it did not come up")
+
+        monkeypatch.setattr(lab.engine.workers["cpu"], "start", start)
+        handles.append(lab.start(workflow("y", w=n("device_where"), y=n("show", value="@w"))))
+        begun.set()
+        assert states_of(ended(handles[0])) == {"w": "cancelled", "y": "cancelled"}
 
 
 def test_an_unknown_place_cannot_be_enabled(serve: Callable[..., Lab]) -> None:

@@ -20,7 +20,7 @@ from graph.node import node
 from graph.registry import Registry
 from graph.types import record
 from graph.workers import PlainRuntime
-from tests.graph.engine_kit import PATIENCE, Lab, add, gate, make_list, n, numbers, started, workflow
+from tests.graph.engine_kit import PATIENCE, Lab, add, costly_clock, gate, make_list, n, numbers, ran, started, workflow
 
 TWO = ("cpu:0", "cpu:1")
 
@@ -201,3 +201,23 @@ def test_values_move_between_devices(open_lab: Callable[..., Lab]) -> None:
 def test_a_run_uses_one_device_class_whatever_the_devices_are_called(home: Path, count: int) -> None:
     with Lab(home, Registry.of(add), devices=[f"cpu:{at}" for at in range(count)], workers="thread") as lab:
         assert lab.engine.environment.endswith(f":{max(1, (os.cpu_count() or 1) // count)}")
+
+
+def test_a_run_says_how_long_it_worked_on_devices(open_lab: Callable[..., Lab]) -> None:
+    lab = open_lab(clock=costly_clock(0.5), host_lanes=1)
+    outcome = lab.run(workflow("z", x=n("add", a=1.0), y=n("device_add", a="@x"), z=n("device_add", a="@y", b=1.0)))
+    device = [node.seconds for node in outcome.result.nodes if node.type == "device_add" and node.state == "done"]
+    assert outcome.result.device_seconds == sum(device) == 1.0
+    assert lab.run(workflow("y", x=n("add", a=1.0), y=n("device_add", a="@x"))).result.device_seconds == 0.0
+
+
+def test_a_run_that_is_given_priority_overtakes(open_lab: Callable[..., Lab]) -> None:
+    lab = open_lab(host_lanes=1)
+    busy = lab.start(workflow("w", w=n("wait", a=1.0)))
+    assert started.wait(PATIENCE)
+    slow, quick = [lab.start(workflow(name, **{name: n("add", a=2.0, b=b)})) for name, b in (("slow", 1.0), ("quick", 2.0))]
+    quick.prioritise(5)
+    gate.set()
+    for handle in (busy, slow, quick):
+        assert handle.wait(PATIENCE) is not None
+    assert ran == ["w", "quick", "slow"]

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 import pytest
 
 from graph import active
+from graph.active import MOST_EVENTS, thinned
 from graph.context import Context
 from graph.engine import Handle
-from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent
+from graph.events import CachedEvent, Event, NodeEvent, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, TriedEvent, kind_of
 from graph.node import node
 from graph.registry import Registry
 from tests.graph.engine_kit import PATIENCE, Lab, chain, gate, n, started, until, workflow
@@ -186,28 +186,42 @@ def test_a_waiting_reader_is_woken_by_every_batch(open_lab: Callable[..., Lab]) 
     assert reader.seen == 300
 
 
-def test_an_event_told_while_a_reader_drains_does_not_silence_the_next(lab: Lab) -> None:
+def test_each_batch_is_told_once_and_drained_whole(lab: Lab) -> None:
     heard: list[int] = []
-
-    class Sneaky(deque[Event]):
-        """Lets another thread tell an event at the worst moment."""
-
-        def popleft(self) -> Event:
-            event = super().popleft()
-            if event == first:
-                run.tell(second)
-            return event
-
     handle = lab.start(chain(1))
     handle.wait(PATIENCE)
     run = handle._run
-    run.events, run.listener, run.pass_on = Sneaky(), lambda: heard.append(1), lambda listener: listener()
+    run.listener, run.pass_on = lambda: heard.append(1), lambda listener: listener()
     first, second, third = (NoteEvent("", name, 0.0) for name in ("first", "second", "third"))
     run.tell(first)
-    assert run.drain() == [first, second]
-    heard.clear()
-    run.tell(third)
+    run.tell(second)
     assert heard == [1]
+    assert run.drain() == [first, second]
+    run.tell(third)
+    assert heard == [1, 1]
+    assert run.drain() == [third]
+
+
+def test_what_nobody_drains_is_thinned_to_the_latest_and_no_state_is_lost(lab: Lab) -> None:
+    handle = lab.start(chain(1))
+    handle.wait(PATIENCE)
+    run = handle._run
+    told: list[Event] = []
+    for step in range(5 * MOST_EVENTS):
+        events: list[Event] = [ProgressEvent("a", None, step, 9, None, 0.0), ProgressEvent("b", step % 2, step, 9, None, 0.0)]
+        events.append(PreviewEvent("a", None, b"%d" % step, 0.0))
+        if step % 100 == 0:
+            events.append(NodeEvent("c", step, "done", 0.0))
+            events.append(NoteEvent("", f"said {step}", 0.0))
+        told.extend(events)
+        for event in events:
+            run.tell(event)
+        assert len(run.events) <= MOST_EVENTS + 5
+    left = run.drain()
+    rare = (NodeEvent, NoteEvent)
+    assert [event for event in left if isinstance(event, rare)] == [event for event in told if isinstance(event, rare)]
+    assert left[-len(told[-3:]) :] == told[-3:]
+    assert thinned(left) == thinned(told)
 
 
 def test_a_listener_that_raises_or_calls_back_harms_nobody(lab: Lab) -> None:
@@ -226,3 +240,12 @@ def test_a_listener_that_raises_or_calls_back_harms_nobody(lab: Lab) -> None:
         assert handles[0].wait(PATIENCE) is not None
     lab.engine.close()  # which waits for the listeners
     assert heard
+
+
+def test_every_event_has_a_kind_in_one_word(lab: Lab) -> None:
+    lab.run(chain(1))
+    again = lab.run(workflow("y", x=n("add", a=1.0, b=1.0), y=n("add", a="@x", b=5.0)))
+    assert {kind_of(event) for event in again.events} == {"run", "node", "cached"}
+    others = [CachedEvent([], 0.0), ProgressEvent("", None, 1, 2, None, 0.0), PreviewEvent("", None, b"", 0.0)]
+    others += [NoteEvent("", "", 0.0), TriedEvent("", None, 1, "", 0.0)]
+    assert [kind_of(event) for event in others] == ["cached", "progress", "preview", "note", "tried"]

@@ -30,7 +30,6 @@ def test_an_open_slot_names_everybody_who_shares_the_call(path: Path) -> None:
     assert open_tries(path) == [Try("c", 1, "up/decode")]
     ledger.slot(FIRST_WORKER + 3).release()
     assert open_tries(path) == []
-    ledger.close()
 
 
 def test_runs_without_a_name_are_charged_nothing(path: Path) -> None:

@@ -318,6 +318,17 @@ def test_a_child_that_cannot_set_itself_up_says_why(home: Path) -> None:
     worker.close()
 
 
+@pytest.mark.slow
+@pytest.mark.spec("R-G07")
+def test_what_a_node_imports_may_take_longer_than_a_heartbeat(home: Path) -> None:
+    home.mkdir()
+    worker = process_worker(home, "tests.graph.worker_nodes:importing_setup")
+    worker.heartbeat_s = 0.6
+    assert Bench(worker, home).value("add", a=1.0, b=2.0) == 3.0
+    assert worker.begun == 1
+    worker.close()
+
+
 def test_close_ends_the_child(process: Bench) -> None:
     pid = int(process.value("where").split()[5])
     process.worker.close()

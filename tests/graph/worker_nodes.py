@@ -14,6 +14,7 @@ import msgpack
 from graph.context import Context
 from graph.node import node
 from graph.registry import Registry
+from graph.spec import NodeSpec
 from graph.workers import PlainRuntime
 from tests.graph import engine_kit
 from tests.graph.engine_kit import PATIENCE, Settings
@@ -218,6 +219,21 @@ class Counting(PlainRuntime):
 
 def setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, Counting]:
     return REGISTRY, Counting(home)
+
+
+class Importing(Counting):
+    """Prepares like the import of a large library: native code keeps Python's lock all the while."""
+
+    is_prepared = False
+
+    def prepare(self, spec: NodeSpec) -> None:
+        if not self.is_prepared:
+            ctypes.PyDLL(None).usleep(900_000)
+        self.is_prepared = True
+
+
+def importing_setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, Importing]:
+    return REGISTRY, Importing(home)
 
 
 def slow_setup(device: str, threads: int, budget_bytes: int, home: Path) -> tuple[Registry, Counting]:

@@ -56,6 +56,7 @@ CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/nodes/test_tensor_header.py",
     "tests/test_no_code_from_data.py",
 )
+WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
 
 FAULTS: Final = (
     # ---- keys ----
@@ -206,7 +207,7 @@ FAULTS: Final = (
     ),
     Fault(
         "an event told while a reader drains silences the next", "graph/active.py",
-        "            self._told = False\n            if not self.events:  # else one", "            if not self.events:  # else one", (EVENTS,),
+        "            self._told = False\n        return events\n", "        return events\n", (EVENTS,),
     ),
     # ---- schedule, workers ----
     Fault(
@@ -298,6 +299,110 @@ FAULTS: Final = (
     Fault(
         "a name may stand in a header twice", "nodes/tensor_header.py",
         "    if len(found) != len(pairs):\n", "    if False:\n", (HEADER,),
+    # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
+    Fault(
+        "a try is not noted before the call", "graph/execute.py",
+        "            self._open_slot(job, lane)\n", "", (f"{TRIALS}::test_a_node_that_takes_everything_along_is_charged",),
+    ),
+    Fault(
+        "a call that has ended stays noted", "graph/execute.py",
+        "            self._ledger.close_slot(flight.slot)\n", "",
+        (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process",),
+    ),
+    Fault(
+        "a run that kills its workers is tried for ever", "graph/execute.py",
+        "if run.tries < self.bounds.most_tries:", "if self.bounds.most_tries > 1:",
+        (f"{DEATHS}::test_a_run_that_kills_its_worker_each_time_is_stopped_after_three_tries",),
+    ),
+    Fault(
+        "other runs are charged for a death", "graph/execute.py",
+        "for run in {id(run): run for run, _ in subscribers if was_wanted}.values():", "for run in self._owners.values():",
+        (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process", f"{DEATHS}::test_a_death_is_not_charged_to_runs_that_wait",),
+    ),
+    Fault(
+        "a kept result leaves the tries as they are", "graph/execute.py",
+        "            run.tries = 0\n", "", (f"{DEATHS}::test_a_kept_result_sets_the_tries_back",),
+    ),
+    Fault(
+        "the death of the engine is charged to the run", "graph/worker.py",
+        "            self.slot.release()\n", "            pass\n", (f"{TRIALS}::test_an_engine_that_is_killed_is_not_the_runs_fault",),
+    ),
+    Fault(
+        "planning is not noted", "graph/engine.py",
+        "if self.ledger is not None and run_id:", "if False:", (f"{TRIALS}::test_an_engine_that_dies_while_it_plans_names_the_run",),
+    ),
+    Fault(
+        "the death of an idle worker goes unnoticed", "graph/processes.py",
+        "        if lost is not None and self.on_idle_death is not None:\n            self.on_idle_death(lost)\n", "",
+        (f"{WORKERS}::test_a_child_killed_between_two_calls_is_noticed_at_once_and_replaced",),
+    ),
+    Fault(
+        "a silent worker is waited for", "graph/child.py",
+        "        elif now - self._asked >= self.heartbeat_s * 2 / 3:", "        elif False:",
+        (f"{DEATHS}::test_a_silent_worker_is_ended_and_other_places_go_on",),
+    ),
+    Fault(
+        "a worker that imports a large library is taken for dead", "graph/processes.py",
+        "child.heartbeat_s = max(START_SECONDS, self.heartbeat_s)", "pass",
+        (f"{WORKERS}::test_what_a_node_imports_may_take_longer_than_a_heartbeat",),
+    ),
+    Fault(
+        "a device that never comes up is tried for ever", "graph/execute.py",
+        "if lane.failed_starts >= self.bounds.most_starts:", "if not lane.failed_starts:",
+        (f"{DEATHS}::test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work",),
+    ),
+    Fault(
+        "a worker that died at start is started again at once", "graph/places.py",
+        "return 0.0 if failed_starts < 2 else", "return 0.0 if failed_starts else", (DEATHS,),
+    ),
+    Fault(
+        "a broken device gets the next task", "graph/execute.py",
+        "and lane.worker.replace():", "and lane.worker.start(job.report.cancelled) is None:",
+        (f"{DEATHS}::test_a_faulty_device_gets_a_new_process_and_the_task_one_more_try",),
+    ),
+    Fault(
+        "a worker that cannot hear outlives its engine", "graph/worker.py",
+        "    die_with_parent()\n", "", (f"{TRIALS}::test_a_worker_that_cannot_hear_ends_with_its_engine_all_the_same",),
+    ),
+    Fault(
+        "a stopped worker outlives its engine", "graph/child.py",
+        "            os.killpg(child.pid, signal.SIGKILL)\n", "            pass\n",
+        (f"{TRIALS}::test_a_stopped_worker_of_a_dead_engine_is_ended_by_whoever_comes_next",),
+    ),
+    Fault(
+        "a cancel is not passed on", "graph/processes.py",
+        '                child.channel.send("cancel", call)\n', "",
+        (f"{WORKERS}::test_cancel_is_seen_at_the_next_step_and_the_worker_lives_on", f"{WORKERS}::test_a_cancel_of_one_call_is_not_one_of_the_next"),
+    ),
+    Fault(
+        "a node that does not listen keeps its device", "graph/processes.py",
+        "elif told_at is not None and time.monotonic() - told_at > self.cancel_grace_s:", "elif False:",
+        (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process",),
+    ),
+    Fault(
+        "no time limit", "graph/active.py",
+        "        self._until = self._moved_at + self.limit_s\n", "",
+        (f"{DEATHS}::test_a_node_over_its_time_limit_fails_and_is_not_tried_again",),
+    ),
+    Fault(
+        "a node over its time limit is tried again", "graph/execute.py",
+        "            if job.report.timed_out and not job.flight.cancelled:", "            if False:",
+        (f"{DEATHS}::test_a_node_over_its_time_limit_fails_and_is_not_tried_again",),
+    ),
+    Fault(
+        "an answer to another call is taken", "graph/processes.py",
+        "        if call != self._calls:", "        if False:",
+        (f"{DEATHS}::test_a_worker_that_says_what_is_not_ours_is_ended_and_replaced",),
+    ),
+    Fault(
+        "a file of anybody is taken for a value", "graph/processes.py",
+        'case ["f", bytes(), str(path)] if Path(path).parent == self.courier.spool.folder:', 'case ["f", bytes(), str()]:',
+        (f"{DEATHS}::test_a_worker_that_says_what_is_not_ours_is_ended_and_replaced",),
+    ),
+    Fault(
+        "states are lost where nobody reads", "graph/active.py",
+        "if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent)) and", "if isinstance(event, (ProgressEvent, PreviewEvent, NoteEvent, NodeEvent)) and",
+        (EVENTS,),
     ),
     # ---- nodes ----
     Fault(
