@@ -299,6 +299,7 @@ FAULTS: Final = (
     Fault(
         "a name may stand in a header twice", "nodes/tensor_header.py",
         "    if len(found) != len(pairs):\n", "    if False:\n", (HEADER,),
+    ),
     # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
     Fault(
         "a try is not noted before the call", "graph/execute.py",
