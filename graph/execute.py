@@ -645,7 +645,7 @@ class Executor:
             for run, task in subscribers:
                 said = (
                     f"{run.tasks.id_of(task)} ({type_id}) was stopped: it ran for longer than {limit:g} s, the time limit of "
-                    f"its type. If it needs longer, raise time_limits[{type_id!r}] in the settings."
+                    f'its type. If it needs longer, write "{type_id}" = SECONDS under [time_limits_s] in settings.toml.'
                 )
                 self._give_nothing(run, task, "failed", seconds, place, Failure(said, "timed_out", ""))
             self._settle_all(subscribers)

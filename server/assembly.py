@@ -161,6 +161,7 @@ class Assembly:
         return EngineOptions(
             self.home, settings.output_folder or self.home / "outputs", self.devices, settings.packs,
             time_limits_s=settings.time_limits_s, time_limit_s=settings.time_limit_s, cancel_grace_s=settings.cancel_grace_s,
+            worker_silent_s=settings.worker_silent_s,
         )  # fmt: skip
 
     def _desk(self, services: Services) -> Desk:

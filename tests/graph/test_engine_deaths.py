@@ -211,7 +211,7 @@ def test_a_node_over_its_time_limit_fails_and_is_not_tried_again(serve: Callable
     assert node.code == "timed_out"
     assert node.error == (
         f"h ({type}) was stopped: it ran for longer than 0.2 s, the time limit of its type. "
-        f"If it needs longer, raise time_limits['{type}'] in the settings."
+        f'If it needs longer, write "{type}" = SECONDS under [time_limits_s] in settings.toml.'
     )
     assert tries_told(events) == []
     assert Path(f"/proc/{there(home / 'mark')}").exists() == (type == "heed")  # one that listens keeps its process
