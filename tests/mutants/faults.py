@@ -158,11 +158,11 @@ FAULTS: Final = (
     ),
     Fault(
         "a blob's digest is not checked", "graph/store.py",
-        "            if (file.digest() if file.is_mapped else sha256(view).digest()) != digest:\n", "            if False:\n", (DAMAGE, "tests/graph/test_store.py"),
+        "            if (file.digest() if file.is_mapped else sha256(view).digest()) != digest:\n", "            if False:\n", (DAMAGE, CACHES, "tests/graph/test_store.py"),
     ),
     Fault(
         "a row's check is not checked", "graph/table.py",
-        "return content if value[:_CHECK_BYTES] == _check_of(key, content) else None", "return content", (DAMAGE, "tests/graph/test_table.py"),
+        "return content if value[:_CHECK_BYTES] == _check_of(key, content) else None", "return content", (DAMAGE, CACHES, "tests/graph/test_table.py"),
     ),
     Fault(
         "eviction of a blob in use", "graph/store.py",
@@ -861,5 +861,18 @@ FAULTS: Final = (
     Fault(
         "a webhook's name is looked up a second time", "server/jobs/webhooks.py",
         "resolver=_pinned(addresses), ", "", (WEBHOOKS,),
+    ),
+    # ---- guarantees 9, 11, 23 ----
+    Fault(
+        "key without model hash", "nodes/weights.py",
+        'f"{config_identity(config)} {weights.identity}"', "config_identity(config)", ("tests/nodes/test_load.py", MODELS),
+    ),
+    Fault(
+        "an end that cannot be mended is a good end", "server/serve.py",
+        "        if self._failure is not None:\n            raise self._failure\n", "", (SERVE,),
+    ),
+    Fault(
+        "a world draws from dice of its own", "tests/server/jobs/test_simulation.py",
+        "random.Random(seed)", "random.Random()", (JOBS["simulation"],),
     ),
 )  # fmt: skip
