@@ -217,6 +217,8 @@ class EngineProcess:
             self._fail(work, job_problem("internal", INTERNAL))
 
     def _fail(self, work: Work, problem: dict[str, Any]) -> None:  # Any: plain JSON
+        if work.is_left:  # what it was planned with is being closed: that is no fault of the job
+            return
         ended = work.end("failed", {"problem": problem})
         if ended is not None:
             self._outbox.put(ended)
@@ -287,15 +289,19 @@ class EngineProcess:
     # ---- places and memory ----
 
     def _tell_status(self) -> None:
-        engine, before = self._started(), None
+        engine, before, facts = self._started(), None, dict[str, Any]()
         for tick in itertools.count():
             self._end_if_overdue()
-            if tick % FACTS_EVERY == 0:
-                facts = self._facts(engine)
-            status = messages.Status([self._place(place) for place in engine.places()], facts)
-            if status != before:
-                self._outbox.put(status)
-            before = status
+            try:
+                if tick % FACTS_EVERY == 0:
+                    facts = self._facts(engine)
+                status = messages.Status([self._place(place) for place in engine.places()], facts)
+            except Exception as error:  # this thread is also the one that ends plans without end
+                self._log.mistake(error)
+            else:
+                if status != before:
+                    self._outbox.put(status)
+                before = status
             time.sleep(STATUS_S)
 
     def _place(self, place: PlaceStatus) -> dict[str, Any]:  # Any: plain JSON
@@ -330,6 +336,7 @@ class EngineProcess:
                 self._log.write(
                     "error", f"a plan took longer than {limit:g} s; the engine ends, for nothing else can end it", job=job
                 )
+                self._started().blame(job)
                 os._exit(3)
 
     # ---- questions ----

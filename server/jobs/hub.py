@@ -129,7 +129,7 @@ class Stream:
 
     def changed(self) -> None:
         """What snapshots are made of has changed without a delta."""
-        self._snapshot = None
+        self._snapshot = self._joined = None
 
     def snapshot(self) -> Delta:
         """Everything as it is now; made once for all who ask before the next change."""

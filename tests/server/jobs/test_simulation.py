@@ -404,7 +404,7 @@ def run_worlds(folder: Path, seeds: range) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("R-C11", "R-C10", "R-C07")
-@pytest.mark.proves(23)
+@pytest.mark.proves(1, 23)
 def test_in_50_worlds_no_accepted_job_is_lost_and_none_ends_twice(tmp_path: Path) -> None:
     run_worlds(tmp_path, range(50))
 

@@ -223,7 +223,7 @@ def test_a_target_that_never_answers_delays_no_other() -> None:
             return web.Response()
 
         store = Store(*[a_job() for _ in range(20)], a_job())
-        number, delivery = list(store.due.values())[-1]
+        _number, delivery = list(store.due.values())[-1]
         store.due[21] = (0.0, delivery._replace(target="other"))
         async with receiver(silent) as slow, receiver(take) as quick:
             webhooks = Webhooks({"hook": Target(slow, SECRET), "other": Target(quick, SECRET)}, store)
