@@ -23,6 +23,8 @@ from server.problems import Refusal
 #: Documents with more nodes are read in a thread.
 _QUICK_NODES: Final = 500
 _MOST_TARGETS: Final = 1000
+_REPLAYED: Final = {200: "The job of the first time: the Idempotency-Key is known."}
+_EXAMPLE: Final[JsonObject] = {"workflow": "mini_text_to_image", "inputs": {"prompt": "a small green ring on a white background"}}
 
 ClientName = Annotated[str, StringConstraints(pattern=r"^[!-~](?:[ -~]{0,62}[!-~])?$")]
 """1 to 64 visible ASCII characters."""
@@ -34,6 +36,8 @@ Priority = Annotated[int, Field(ge=-100, le=100)]
 
 class JobRequest(Model):
     """What is to run."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved workflow."""
@@ -218,6 +222,7 @@ class QueueView(Model):
         "catalogue_unavailable", "disk_full",
     ),
     idempotent=True,
+    also=_REPLAYED,
 )  # fmt: skip
 async def create_job(call: Call, body: JobRequest) -> Answer[JobView]:
     """Accept a job.
@@ -303,6 +308,7 @@ async def cancel_job(call: Call, id: JobId) -> JobView:
         "disk_full",
     ),
     idempotent=True,
+    also=_REPLAYED,
 )
 async def retry_job(call: Call, id: JobId, body: RetryRequest) -> Answer[JobView]:
     """Accept a new job from an ended one's frozen copy.
