@@ -29,7 +29,6 @@ from server.jobs.record import (
     JobResult,
     JobState,
     NewJob,
-    lost_problem,
 )  # fmt: skip
 from server.jobs.writer import Committer, Lane, ReaderThread, WriterThread
 from server.problems import Refusal
@@ -43,9 +42,6 @@ KEEP_JOBS: Final = 10_000
 #: waits long for it.
 _FORGET_AFTER, _FORGET_AT_ONCE = 64, 200
 
-#: Page preferences: names, characters of a name, bytes of a value's JSON.
-MOST_PREFERENCES, PREFERENCE_NAME, PREFERENCE_BYTES = 200, 64, 16_384
-
 _COLUMNS: Final = (
     "id, workflow, state, inputs, targets, seeds, files, priority, client, COALESCE(place, CAST(seq AS REAL)), cost_s, tries, created, "
     "started, ended, retry_of, webhook"
@@ -57,13 +53,6 @@ class Started(NamedTuple):
 
     job: Job
     document: bytes
-
-
-class Recovered(NamedTuple):
-    """What a start found: the jobs that wait, in the order of their places, and those that were given up."""
-
-    queued: list[Job]
-    given_up: list[Job]
 
 
 class KnownKey(NamedTuple):
@@ -171,27 +160,15 @@ class JobStore:
 
         return self._writes.submit(act)
 
-    def recover(self, open_tries: Iterable[tuple[str, int]] = ()) -> Future[Recovered]:
-        """Queue again what ran when the last server ended, with their old places.
+    def recover(self) -> Future[list[Job]]:
+        """Queue again what ran when the last server ended, with their old places; all that wait, in their order."""
 
-        `open_tries`: jobs whose node was being tried at that moment, and how many tries each had before: they are
-        charged, and given up (`worker_lost`) after `MOST_TRIES`.
-        """
-        most: dict[str, int] = {}
-        for id, before in open_tries:
-            most[id] = max(most.get(id, 0), before + 1)
-
-        def act(connection: sqlite3.Connection) -> Recovered:
+        def act(connection: sqlite3.Connection) -> list[Job]:
             connection.execute("UPDATE jobs SET state = 'queued', started = NULL WHERE state = 'running'")
-            given_up = []
-            for id, tries in most.items():
-                job = _charge(connection, id, tries, "the server ended while a node of the job was being tried")
-                if job is not None and job.tries >= MOST_TRIES:
-                    given_up.append(self._end(connection, id, "failed", JobResult(problem=lost_problem(job.tries))))
             rows = connection.execute(
                 f"SELECT {_COLUMNS} FROM jobs WHERE ended_seq IS NULL ORDER BY priority DESC, COALESCE(place, seq)"
             )
-            return Recovered([_from_row(row) for row in rows], [job for job in given_up if job is not None])
+            return [_from_row(row) for row in rows]
 
         return self._writes.submit(act)
 
@@ -321,32 +298,6 @@ class JobStore:
         """Keep the past seconds of these node types."""
         return self._writes.submit(lambda connection: _keep_costs(connection, costs))
 
-    def preferences(self) -> Future[dict[str, Any]]:  # Any: plain JSON
-        """The page's preferences by name."""
-
-        def act(connection: sqlite3.Connection) -> dict[str, Any]:
-            return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM preferences")}
-
-        return self._reads.submit(act)
-
-    def set_preference(self, name: str, value: Any) -> Future[None]:  # Any: plain JSON
-        """Keep a preference of the page; None forgets it. Refused with `too_large` beyond the limits."""
-        text = _json(value)
-        if not 0 < len(name) <= PREFERENCE_NAME:
-            raise Refusal("invalid", f"A preference's name has {len(name)} characters; it takes 1 to {PREFERENCE_NAME}.")
-        if len(text.encode()) > PREFERENCE_BYTES:
-            raise Refusal("too_large", f'The preference "{name}" is larger than {PREFERENCE_BYTES} bytes. Keep less in it.')
-
-        def act(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM preferences WHERE name = ?", (name,))
-            if value is None:
-                return
-            if connection.execute("SELECT COUNT(*) FROM preferences").fetchone()[0] >= MOST_PREFERENCES:
-                raise Refusal("too_large", f"There are {MOST_PREFERENCES} preferences already. Remove one (set it to null).")
-            connection.execute("INSERT INTO preferences VALUES (?, ?)", (name, text))
-
-        return self._writes.submit(act)
-
     # ---- at the end of each transaction ----
 
     def _at_end(self, connection: sqlite3.Connection) -> None:
@@ -421,10 +372,12 @@ def _find_key(connection: sqlite3.Connection, client: str, key: str, uptime_s: f
 
 
 def _charge(connection: sqlite3.Connection, id: str, tries: int, message: str) -> Job | None:
-    row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
+    row = connection.execute("SELECT history, tries FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
     if row is None:
         return None
     tries = min(tries, MOST_TRIES)
+    if tries == row[1]:  # told again
+        return _job(connection, id)
     history = [*json.loads(row[0]), message[:500]] if tries else []
     connection.execute("UPDATE jobs SET tries = ?, history = ? WHERE id = ?", (tries, _json(history[-MOST_TRIES:]), id))
     return _job(connection, id)
