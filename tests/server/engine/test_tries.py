@@ -136,6 +136,7 @@ def test_places_and_memory_are_told(home: Path) -> None:
     run(test())
 
 
+@pytest.mark.spec("I7")
 def test_memory_of_idle_devices_is_freed_and_a_busy_one_is_refused(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:

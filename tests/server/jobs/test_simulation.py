@@ -160,11 +160,11 @@ class SimEngine:
         self.number += 1
         self.jobs = {}
         self.desk.on_ready(Hello(1, ["cpu"] * DEVICES, "", ""))
-        if self.world.is_troubled:
-            self.world.later(self.world.draw.expovariate(1 / 20), self.die, self.number)
+        if self.world.is_troubled or self.number == 1:  # also the first of a peaceful life: what it runs is not to be lost
+            self.world.later(self.world.draw.expovariate(1 / 20 if self.world.is_troubled else 1), self.die, self.number)
 
     def die(self, number: int) -> None:
-        if number == self.number and self.world.is_troubled:
+        if number == self.number:
             assert self.desk is not None
             self.number += 1
             self.jobs = {}

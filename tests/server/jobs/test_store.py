@@ -501,7 +501,7 @@ def test_a_log_without_its_database_is_set_aside_and_told(home: Path, open_store
     assert [path.read_bytes() for path in home.glob("*damaged*-wal")] == [b"committed"]
 
 
-@pytest.mark.spec("R-C09")
+@pytest.mark.spec("R-C09", "R-O06")
 def test_a_newer_releases_database_is_refused_and_left_alone(home: Path) -> None:
     path = pristine(home)
     with sqlite3.connect(path) as connection:
@@ -555,6 +555,7 @@ def test_a_log_left_behind_by_a_killed_server_is_taken_up(home: Path, tmp_path: 
     again.close()
 
 
+@pytest.mark.spec("R-O06")
 def test_a_migration_is_whole_or_not_at_all(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pristine(home)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE half(x); CREATE TABLE jobs(x);"))
