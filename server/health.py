@@ -49,7 +49,10 @@ class Health:
         self._looked: tuple[float, int, int] = (-_LOOK_S, 0, 0)
 
     def check(self, refuses: Iterable[str]) -> None:
-        """Refuse what cannot be taken now, of the codes that a route declares: `draining`, `disk_full`."""
+        """Refuse new work that cannot be taken now: `draining`, `disk_full`, where a route of jobs or uploads declares them.
+
+        Smaller changes (a draft, a star) go on below the floor: it is there for them, and for deleting.
+        """
         if self.is_draining and "draining" in refuses:
             raise Refusal(
                 "draining", "The server is shutting down and takes no new work. Send it again soon.", retry_after_s=_COME_BACK_S

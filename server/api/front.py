@@ -74,6 +74,8 @@ class Front:
             found = await self._find(request)
             response = await self._call(request, found, request_id)
         except Refusal as refusal:
+            if request.writer.output_size:
+                raise ConnectionResetError("the answer had begun") from None
             response = problem_response(refusal)
         except (ConnectionError, web.HTTPException):
             raise
@@ -110,7 +112,8 @@ class Front:
         settings = self.services.settings
         pace = Pace(settings.body_grace_s, settings.body_bytes_per_s)
         call = Call(request, self.services, route, caller, pace, request_id)
-        self.services.health.check(route.refuses)
+        if "draining" in route.refuses or route.takes is not None:
+            self.services.health.check(route.refuses)
         limit_bytes = settings.max_upload_bytes if route.takes or route.long_body else settings.max_body_bytes
         if caller.kind == "nobody":  # thousands of connections may ask at once, and none has shown the token
             limit_bytes = min(limit_bytes, _OPEN_BYTES)

@@ -116,8 +116,8 @@ class Server:
         environment: Mapping[str, str] | None = None,
         under: Sequence[str] = (),
     ) -> None:
-        """`under`: a program and its arguments that runs it (strace)."""
-        self.home, self.arguments, self.devices, self.under = home, arguments, devices, tuple(under)
+        """`under`: a command that carries out the one after it in the same process, with `exec`."""
+        self.home, self.arguments, self.devices, self.under = home, arguments, devices, list(under)
         self.witness = home.parent / "witness"
         self.environment = {
             **os.environ,
@@ -247,6 +247,10 @@ class Server:
             lambda: job if (job := self.job(id))["state"] in final else None, f"job {id} to end", patience_s
         )
         return found
+
+    def open_gate(self, name: str) -> None:
+        """Let the nodes go on that wait at this gate."""
+        self.witness.with_name(f"{self.witness.name}.{name}").touch()
 
     def witnessed(self) -> list[list[str]]:
         """The lines of the witness file."""

@@ -1,150 +1,110 @@
-"""Every request that the OpenAPI document describes, with a chosen text in each of its string fields, one at a time."""
+"""Lives of one server, each killed at the N-th system call of one name, one after the other on the same data folder.
+
+So each life is the recovery of the one before. Only the server process itself is counted: what it starts is let go of
+by strace when it becomes another program.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
-from urllib.parse import quote
+import signal
+from hashlib import sha256
+from http.client import HTTPException
+from typing import Any
 
-from tests.rig.serving import Reply, Server, n, workflow
+from graph.context import Context
+from nodes.image import to_pictures
+from tests.rig.fake_nodes import paint
+from tests.rig.serving import Server, n, until, workflow
+from tests.rig.storm import FINAL, Storm, pictures
 
-#: Streams that never end by themselves.
-ENDLESS = ("/v1/events", "/v1/jobs/{id}/events", "/v1/ws")
-
-#: A workflow with every kind of literal that names something: a model, a file, a picture's name, a choice, a device.
-DOCUMENT = {
-    **workflow(
-        {"picture": "save.file"}, {"prompt": "tokens.prompt"},
-        model=n("load_pipeline", model="mini"), tokens=n("tokenize", tokenizer="@model.tokenizer", prompt="a circle"),
-        text=n("text", value="words"), paint=n("fake/paint", value=1.0),
-        load={"type": "load_image", "inputs": {"file": {"file": "picture.png", "sha256": "0" * 64}}},
-        save=n("save_image", image="@paint.image", name="picture"),
-    ),
-    "description": "all that can be named", "requires": {"models": ["mini"], "packs": ["fake"]},
-}  # fmt: skip
-#: The same without what is not there, so that it runs.
-RUNNING = {**DOCUMENT, "nodes": {name: node for name, node in DOCUMENT["nodes"].items() if name != "load"}}
-
-#: A good body by operation; {} for others.
-BODIES: Mapping[str, Any] = {
-    "create_job": {"workflow": RUNNING, "inputs": {"prompt": "a"}, "targets": ["save"], "client": "c", "webhook": "studio"},
-    "validate_workflow": {"workflow": DOCUMENT, "inputs": {"prompt": "a"}},
-    "plan_workflow": {"workflow": RUNNING, "inputs": {"prompt": "a"}, "targets": ["save"], "client": "c", "webhook": "studio"},
-    "why_node": {"workflow": RUNNING, "inputs": {"prompt": "a"}, "node": "save"},
-    "save_workflow": RUNNING,
-    "rename_workflow": {"name": "renamed"},
-    "copy_workflow": {"name": "copied"},
-    "restore_version": {"version": 1},
-    "save_draft": {"document": DOCUMENT, "workflow": "swept", "base": "0" * 64},
-    "save_preferences": {"theme": "dark"},
-    "generate_images": {"model": "swept", "prompt": "a", "size": "auto", "response_format": "url", "user": "u"},
-    "move_job": {"before": "0" * 26},
-    "free_memory": {"device": "cpu:0"},
-    "open_session": {"token": "wrong"},
-    "retry_job": {"client": "c"},
-}
-HEADERS = ("X-File-Name", "Idempotency-Key", "If-Match", "If-None-Match", "Range", "Last-Event-ID", "Latentgraph-Client")
+JOBS_PER_LIFE = 2
 
 
-class Request(NamedTuple):
-    """One request; `field` says where its text stands."""
-
-    field: str
-    method: str
-    path: str
-    body: bytes | None
-    headers: Mapping[str, str]
-
-
-def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Method, path and operation of what ends by itself."""
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            if path not in ENDLESS:
-                yield method.upper(), path, operation
+def small_painting(value: float) -> dict[str, Any]:
+    """A step, a picture of one colour and its publication: none needs torch."""
+    return workflow(
+        {"file": "save.file"},
+        a=n("fake/step", value=value),
+        picture=n("fake/paint", value="@a.value"),
+        save=n("save_image", image="@picture.image"),
+    )
 
 
-def requests(document: Mapping[str, Any], there: Mapping[str, str], text: str) -> Iterator[Request]:
-    """Each operation with `text` in each of its string fields. `there` has what a parameter names by its name, where it is left."""
-    for method, path, operation in operations(document):
-        parameters = operation.get("parameters", [])
-        names = [one["name"] for one in parameters if one["in"] == "path"]
-        own = {name: _there(path, name, there) for name in names}
-        body, headers = _body(operation)
-        for name in names:
-            address = _filled(path, {**own, name: text})
-            yield Request(f"{method} {path} path {name}", method, address, body, headers)
-        good = _filled(path, own)
-        for one in parameters:
-            if one["in"] == "query":
-                where = f"{good}?{quote(one['name'], safe='')}={quote(text, safe='')}"
-                yield Request(f"{method} {path} query {one['name']}", method, where, body, headers)
-        for name in HEADERS:
-            if any(one["in"] == "header" and one["name"] == name for one in parameters):
-                yield Request(f"{method} {path} header {name}", method, good, body, {**headers, name: _header(text)})
-        if "application/json" in operation.get("requestBody", {}).get("content", {}):
-            for place, changed in _with_text(BODIES.get(operation["operationId"], {}), text):
-                yield Request(f"{method} {path} body {place}", method, good, json.dumps(changed).encode(), headers)
-        if "multipart/form-data" in operation.get("requestBody", {}).get("content", {}):
-            for place, form in _forms(text):
-                yield Request(f"{method} {path} part {place}", method, good, form, headers)
+def colour(value: float) -> str:
+    """What `pictures` says of the picture that `small_painting` publishes."""
+    (picture,) = to_pictures(paint(Context(), value=value + 1.0))
+    return sha256(repr(picture.size).encode() + picture.convert("RGB").tobytes()).hexdigest()
 
 
-def _there(path: str, name: str, there: Mapping[str, str]) -> str:
-    kind = path.split("/")[2] if path.count("/") > 1 else path
-    return there.get(f"{kind}.{name}", there.get(name, "x"))
+class Sweep:
+    """What was asked for by key, and what was answered."""
 
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.asked: list[str] = []
+        self.answered: dict[str, str] = {}
+        self.told: dict[str, dict[str, Any]] = {}
 
-def _filled(path: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        path = path.replace(f"{{{name}}}", quote(value, safe="%"))
-    return path
+    def live(self, name: str, number: int) -> bool:
+        """A life that is killed at this call; whether there was none such."""
+        self.server.under = [
+            "strace", "-D", "-f", "--seccomp-bpf", "--detach-on=execve", "-o", "/dev/null",
+            "-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={number}",
+        ]  # fmt: skip
+        try:
+            self.server.start()
+            self._ask()
+            until(self._all_ended, f"the jobs to end, or the server ({name} {number})")
+            code = self.server.stop()
+        except (OSError, HTTPException, ValueError):  # cut off in an answer
+            code = self._code()
+        except AssertionError:
+            code = self._code()
+            if code == 0:
+                raise
+        assert code in (0, -signal.SIGKILL), (
+            f"killed at {name} {number}, the server ended with {code}: {self.server.log()[-3000:]}"
+        )
+        return code == 0
 
+    def _code(self) -> int:
+        assert self.server.process is not None
+        return until(lambda: (self.server.process.poll(),) if self.server.process.poll() is not None else None, "its end")[0]  # type: ignore[union-attr, no-any-return]
 
-def _header(text: str) -> str:
-    return quote(text, safe="%/\\:.$~ ")
+    def _ask(self) -> None:
+        """Two new jobs, and those again whose answer was cut off."""
+        self.asked += [str(len(self.asked) + at) for at in range(JOBS_PER_LIFE)]
+        for key in [key for key in self.asked if key not in self.answered]:
+            accepted = self.server.submit(small_painting(float(key)), {"Idempotency-Key": key})
+            self.answered[key] = accepted["id"]
 
+    def _all_ended(self) -> bool:
+        assert self.server.process is not None
+        if self.server.process.poll() is not None:
+            raise ConnectionError
+        for id in [id for id in self.answered.values() if id not in self.told]:
+            job = self.server.job(id)
+            if job["state"] in FINAL:
+                self.told[id] = job
+        return len(self.told) == len(self.answered)
 
-def _body(operation: Mapping[str, Any]) -> tuple[bytes | None, dict[str, str]]:
-    for kind in operation.get("requestBody", {}).get("content", {}):
-        if kind == "application/json":
-            return json.dumps(BODIES.get(operation["operationId"], {})).encode(), {"Content-Type": kind}
-        if kind == "multipart/form-data":
-            return b"", {"Content-Type": f"{kind}; boundary=edge"}
-        return b"some bytes", {"Content-Type": kind}
-    return None, {}
-
-
-def _with_text(value: Any, text: str, place: str = "") -> Iterator[tuple[str, Any]]:
-    """The value with the text in place of each string, and of each member's name, one at a time."""
-    if isinstance(value, str):
-        yield place, text
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            for inner, changed in _with_text(item, text, f"{place}/{name}"):
-                yield inner, {**value, name: changed}
-            yield f"{place}/{name} (name)", {text if key == name else key: one for key, one in value.items()}
-        yield f"{place}/ (new name)", {**value, text: text}
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            for inner, changed in _with_text(item, text, f"{place}/{at}"):
-                yield inner, [*value[:at], changed, *value[at + 1 :]]
-
-
-def _forms(text: str) -> Iterator[tuple[str, bytes]]:
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\0", "%00")
-    for place, name, file, value in (
-        ("name", quoted, "a.png", "x"), ("filename", "image", quoted, "x"), ("prompt", "prompt", "", text), ("model", "model", "", text),
-    ):  # fmt: skip
-        filename = f'; filename="{file}"' if file else ""
-        parts = f'--edge\r\nContent-Disposition: form-data; name="{name}"{filename}\r\n\r\n{value}\r\n'
-        for other, given in (("model", "swept"), ("prompt", "a")):
-            if other != name:
-                parts += f'--edge\r\nContent-Disposition: form-data; name="{other}"\r\n\r\n{given}\r\n'
-        yield place, f"{parts}--edge--\r\n".encode("utf-8", "replace")
-
-
-def send(server: Server, request: Request) -> Reply:
-    """The answer to a request."""
-    return server.request(request.method, request.path, request.body, request.headers)
+    def check(self) -> None:
+        """An undisturbed life: every job that was asked for is there once, done, unchanged, its picture whole and as it should be."""
+        self.server.under = []
+        self.server.start().ready()
+        for key in self.asked:
+            accepted = self.server.submit(small_painting(float(key)), {"Idempotency-Key": key})
+            assert self.answered.setdefault(key, accepted["id"]) == accepted["id"]
+        storm = Storm(self.server, list(self.answered.values()), 0)
+        storm.told.update(self.told)
+        storm.end(300)
+        found = pictures(self.server)
+        assert found == {id: colour(float(key)) for key, id in self.answered.items()}
+        ids, cursor = [], ""
+        while cursor is not None:
+            page = self.server.get(f"/v1/jobs?limit=200{cursor}").json
+            ids += [job["id"] for job in page["jobs"]]
+            cursor = f"&cursor={page['next']}" if page["next"] is not None else None
+        assert sorted(ids) == sorted(self.answered.values())
+        outputs = self.server.home / "outputs"
+        assert [path.name for path in outputs.iterdir() if path.name.startswith(".") and path.is_file()] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
@@ -242,7 +243,7 @@ async def create_job(call: Call, body: JobRequest) -> Answer[JobView]:
         body.priority,
         body.client or call.client,
         body.webhook,
-        _idempotency(call, body.model_dump(mode="json")),
+        _idempotency(call, lambda: body.model_dump(mode="json")),
     )
     return _accepted(call, await call.services.desk.submit(order))
 
@@ -316,8 +317,8 @@ async def retry_job(call: Call, id: JobId, body: RetryRequest) -> Answer[JobView
 
     Same document, inputs, targets and seeds, so it draws the same picture; what is remembered is not run again.
     """
-    matter = {"retry": id, **body.model_dump(mode="json")}
-    return _accepted(call, await call.services.desk.retry(id, body.client or call.client, _idempotency(call, matter)))
+    idempotency = _idempotency(call, lambda: {"retry": id, **body.model_dump(mode="json")})
+    return _accepted(call, await call.services.desk.retry(id, body.client or call.client, idempotency))
 
 
 @route("POST", "/v1/jobs/{id}/move", tags=("jobs",), refuses=("not_found", "conflict", "invalid"))
@@ -370,12 +371,12 @@ async def _document(call: Call, body: JobRequest) -> tuple[Document, str]:
         raise Refusal.of_workflow(error) from error
 
 
-def _idempotency(call: Call, matter: Any) -> tuple[str, bytes] | None:
+def _idempotency(call: Call, matter: Callable[[], Any]) -> tuple[str, bytes] | None:
     """The key and a digest of what was asked: the same key for something else is refused."""
     key = call.idempotency_key
     if key is None:
         return None
-    text = json.dumps(matter, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(matter(), sort_keys=True, separators=(",", ":"))
     return key, sha256(text.encode()).digest()
 
 

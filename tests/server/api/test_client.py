@@ -125,7 +125,7 @@ def test_a_workflow_is_run_and_its_events_are_heard(tmp_path: Path) -> None:
 
 def test_a_job_is_followed_cancelled_retried_and_listed(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk), AsyncClient(server.url, TOKEN) as client:
+        async with with_desk(tmp_path / "h") as (server, _desk), AsyncClient(server.url, TOKEN) as client:
             job = await client.submit("portrait", targets=["text"], priority=2)
             assert job.accepted is not None
             assert (job.accepted.state, job.accepted.view["priority"]) == ("queued", 2)
@@ -200,7 +200,7 @@ def test_a_failed_job_is_an_error_of_run_and_an_outcome_of_wait(tmp_path: Path) 
 
 def test_waiting_ends_in_time_and_the_job_goes_on(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk), AsyncClient(server.url, TOKEN) as client:
+        async with with_desk(tmp_path / "h") as (server, _desk), AsyncClient(server.url, TOKEN) as client:
             job = await client.submit(DOCUMENT)
             with pytest.raises(WaitedTooLong, match="had not ended after 0.05 s. It goes on"):
                 await job.wait(timeout_s=0.05)
@@ -223,7 +223,12 @@ def test_a_path_given_for_an_input_is_uploaded(tmp_path: Path, monkeypatch: pyte
     async def check() -> None:
         client = AsyncClient("http://127.0.0.1:1", TOKEN)
         await client.submit("portrait", image=picture, prompt="cat.png")
-        assert sent[0][:4] == ("POST", "/v1/files", picture, {"Content-Type": "application/octet-stream", "X-File-Name": "cat.png"})
+        assert sent[0][:4] == (
+            "POST",
+            "/v1/files",
+            picture,
+            {"Content-Type": "application/octet-stream", "X-File-Name": "cat.png"},
+        )
         assert sent[1][4]["inputs"] == {"image": {"file": "cat.png", "sha256": "ab" * 32}, "prompt": "cat.png"}
 
     run(check())
@@ -275,38 +280,44 @@ def test_events_go_on_across_a_restart_of_the_server(tmp_path: Path) -> None:
 @pytest.mark.spec("R-L11")
 def test_a_lost_connection_loses_no_event(tmp_path: Path) -> None:
     async def check() -> None:
-        async with proxy() as way, AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
-            async with behind(way, tmp_path / "h") as (_, desk):
-                job = await client.submit(DOCUMENT)
-                desk.play(job.id)
-                events = job.events()
-                first = await anext(events)
-                assert first.kind == "snapshot"
-                for number in range(20):
-                    way.drop_all()
-                    desk.tell(job.id, a_node("running", message=str(number)))
-                    event = await anext(events)
-                    assert (event.members["message"], event.seq) == (str(number), first.seq + number + 1)
-                desk.end(job.id)
-                assert [event.kind async for event in events] == ["end"]
+        async with (
+            proxy() as way,
+            AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
+            behind(way, tmp_path / "h") as (_, desk),
+        ):
+            job = await client.submit(DOCUMENT)
+            desk.play(job.id)
+            events = job.events()
+            first = await anext(events)
+            assert first.kind == "snapshot"
+            for number in range(20):
+                way.drop_all()
+                desk.tell(job.id, a_node("running", message=str(number)))
+                event = await anext(events)
+                assert (event.members["message"], event.seq) == (str(number), first.seq + number + 1)
+            desk.end(job.id)
+            assert [event.kind async for event in events] == ["end"]
 
     run(check())
 
 
 async def cut_at(tmp_path: Path, places: Callable[[int], list[int]]) -> None:
     """Cut the answer to a submission at each of these bytes; every time one job is there, and the client knows it."""
-    async with proxy() as way:
-        async with behind(way, tmp_path / "h") as (_, desk), AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
-            await client.submit(DOCUMENT)
+    async with (
+        proxy() as way,
+        behind(way, tmp_path / "h") as (_, desk),
+        AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
+    ):
+        await client.submit(DOCUMENT)
+        await client.close()
+        tried = places(way.longest)
+        for place in tried:
+            before = set(desk.jobs)
+            way.cut(place)
+            job = await client.submit(DOCUMENT)
+            assert set(desk.jobs) - before == {job.id}, place
             await client.close()
-            tried = places(way.longest)
-            for place in tried:
-                before = set(desk.jobs)
-                way.cut(place)
-                job = await client.submit(DOCUMENT)
-                assert set(desk.jobs) - before == {job.id}, place
-                await client.close()
-            assert way.cuts == len(tried)
+        assert way.cuts == len(tried)
 
 
 @pytest.mark.proves(6)

@@ -212,7 +212,7 @@ def test_a_silent_stream_shows_that_it_is_alive(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(hubs, "SWEEP_S", 0.01)
 
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             id = await submit(server)
             async with events(server, f"/v1/jobs/{id}/events") as stream:
                 await stream.next()
@@ -235,7 +235,7 @@ def test_head_of_a_stream_is_answered_at_once(tmp_path: Path) -> None:
 
 def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             id = await submit(server)
             async with events(server, f"/v1/jobs/{id}/events") as stream:
                 await stream.next()
@@ -249,7 +249,7 @@ def test_readers_that_are_gone_are_forgotten(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(hubs, "SWEEP_S", 0.01)
 
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             id = await submit(server)
             for _ in range(20):
                 async with events(server, f"/v1/jobs/{id}/events") as stream:
@@ -271,7 +271,7 @@ def test_a_reader_that_stops_reading_delays_nobody_and_is_dropped(tmp_path: Path
         async with with_desk(tmp_path / "h") as (server, desk):
             id = await submit(server)
             desk.play(id)
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
+            _reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
             writer.transport.pause_reading()
             writer.write(
                 f"GET /v1/jobs/{id}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: {server.bearer['Authorization']}\r\n\r\n".encode()

@@ -217,6 +217,10 @@ def draining_routes() -> list[Route]:
         async def work(call: Call) -> None:
             """Takes work."""
 
+        @route("DELETE", "/v1/work", refuses=("disk_full",))
+        async def remove(call: Call) -> None:
+            """Makes room."""
+
         @route("GET", "/v1/look")
         async def look(call: Call) -> None:
             """Looks."""
@@ -245,6 +249,7 @@ def test_a_full_disk_is_507_for_new_work_only(home: Path) -> None:
         async with served(home, draining_routes(), min_free_bytes=2**50) as server:
             status, headers, problem = await server.ask("POST", "/v1/work", headers=server.bearer)
             assert (status, problem["code"], headers["Retry-After"]) == (507, "disk_full", "30")
+            assert (await server.ask("DELETE", "/v1/work", headers=server.bearer))[0] == 204
             assert (await server.ask("GET", "/v1/look", headers=server.bearer))[0] == 204
 
     run(step())

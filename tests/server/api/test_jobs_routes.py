@@ -32,7 +32,7 @@ async def act(server: Served, method: str, path: str, **body: Any) -> tuple[int,
 @pytest.mark.spec("I12")
 def test_a_submission_is_accepted_with_its_seeds_and_its_address(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             status, headers, body = await submit(server, inputs={"prompt": "a dog"}, priority=3, client="ann")
             assert (status, headers["Location"]) == (202, f"/v1/jobs/{body['id']}")
             assert (body["state"], body["seeds"], body["workflow"], body["client"], body["priority"]) == (
@@ -55,7 +55,7 @@ def test_a_submission_is_accepted_with_its_seeds_and_its_address(tmp_path: Path)
 
 def test_a_saved_workflow_runs_by_its_name(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             status, _, body = await submit(server, workflow="portrait", targets=["text", "text.text"])
             assert (status, body["workflow"], body["targets"]) == (202, "portrait", ["text", "text.text"])
             status, _, problem = await submit(server, workflow="nobody")
@@ -158,7 +158,7 @@ def test_no_poll_sees_an_end_without_an_outcome(tmp_path: Path) -> None:
                 result = JobResult(
                     1.0, 1.0, (), {"text": "x"}, problem={"code": "node_failed", "detail": "no"} if state == "failed" else None
                 )
-                for step in (lambda: None, lambda: desk.end(job["id"], state, result), lambda: None):  # noqa: B023
+                for step in (lambda: None, lambda: desk.end(job["id"], state, result), lambda: None):
                     step()
                     seen.append(await read(server, job["links"]["self"]))
                 assert [one["state"] for one in seen] == ["running", state, state]
@@ -281,7 +281,7 @@ def test_retry_makes_a_new_job_of_an_ended_one(tmp_path: Path) -> None:
 
 def test_a_job_is_moved_before_another_or_given_a_priority(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             a, b, c = [(await submit(server))[2]["id"] for _ in range(3)]
             await act(server, "POST", f"/v1/jobs/{c}/move", before=a)
             assert (await read(server, "/v1/queue"))["order"] == [c, a, b]
@@ -367,7 +367,7 @@ def test_a_job_that_is_not_there_is_not_found_at_every_address(tmp_path: Path) -
 
 def test_a_thread_reads_a_document_of_very_many_nodes(tmp_path: Path) -> None:
     async def check() -> None:
-        async with with_desk(tmp_path / "h") as (server, desk):
+        async with with_desk(tmp_path / "h") as (server, _desk):
             nodes = {f"n{number}": {"type": "Text", "inputs": {}} for number in range(2000)}
             status, _, body = await submit(server, workflow=DOCUMENT | {"nodes": nodes, "inputs": {}, "outputs": {}})
             assert status == 202, body

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
+from aiohttp import web
 from pydantic import Field
 
 from server.api.models import JobId, Model
@@ -57,6 +58,14 @@ def routes() -> list[Route]:
         @route("DELETE", "/v1/orders/{id}")
         async def delete(call: Call, id: JobId) -> None:
             """Away with it."""
+
+        @route("GET", "/v1/broken-stream", produces="text/plain")
+        async def break_off(call: Call) -> web.StreamResponse:
+            """Begin, then refuse."""
+            response = web.StreamResponse(headers={"Content-Length": "100"})
+            await response.prepare(call.request)
+            await response.write(b"begun")
+            raise Refusal("in_use", "Too late to say so.")
 
         @route("POST", "/v1/bytes", takes="application/octet-stream")
         async def take(call: Call) -> View:
@@ -155,6 +164,15 @@ def test_unknown_addresses_and_methods_are_told(home: Path, routes: list[Route])
             assert (await server.ask("GET", "/v1/nothing", headers=server.bearer))[2]["code"] == "not_found"
             status, headers, problem = await server.ask("PUT", "/v1/orders", headers=server.bearer)
             assert (status, problem["code"], headers["Allow"]) == (405, "method_not_allowed", "GET, HEAD, POST")
+
+    run(step())
+
+
+def test_an_answer_that_has_begun_is_broken_off_and_not_mixed_with_a_refusal(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            lines = f"GET /v1/broken-stream HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: {server.bearer['Authorization']}\r\n\r\n"
+            assert (await server.raw(lines.encode())).endswith(b"\r\n\r\nbegun")
 
     run(step())
 

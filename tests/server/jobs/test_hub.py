@@ -188,7 +188,7 @@ async def test_a_known_last_event_id_goes_on_where_it_stopped() -> None:
 
 
 @pytest.mark.parametrize(
-    "last_id", ["", "x", "-", "abc-3", "{epoch}-99", "{epoch}--1", "{epoch}-١", "{epoch}-1e3", "{epoch}-" + "9" * 400]
+    "last_id", ["", "x", "-", "abc-3", "{epoch}-99", "{epoch}--1", "{epoch}-\u0661", "{epoch}-1e3", "{epoch}-" + "9" * 400]
 )
 def test_an_unknown_last_event_id_gets_a_snapshot(last_id: str) -> None:
     async def check() -> None:
@@ -472,6 +472,20 @@ async def test_everybody_who_follows_all_jobs_hears_states_ends_and_the_queue() 
         await reader.wait()
     assert [(delta.event, delta.fields["queued"]) for delta in found] == [("queue", 0)]
     assert hub._queue_at is None  # once for all four changes
+
+
+@in_loop
+async def test_who_comes_later_gets_the_queue_as_it_is_then() -> None:
+    hub, queue = Hub(), FakeQueue("a")
+    hub.connect(lambda id, wanted: None, queue)
+    for ids in (["a"], ["a", "b"]):
+        queue.ids = ids
+        hub.queue_changed()
+        reader = hub.reader(Wire(), lambda: None)
+        reader.add(hub.all)
+        (event,) = events_of(reader.take_sse("all"))
+        assert event["queue"]["order"] == ids
+        reader.close()
 
 
 @in_loop

@@ -176,6 +176,7 @@ def test_a_delivery_is_tried_again_later_and_later_and_then_given_up() -> None:
     run(check())
 
 
+@pytest.mark.spec("R-N11")
 def test_a_redirect_is_not_followed() -> None:
     followed = False
 
@@ -193,6 +194,7 @@ def test_a_redirect_is_not_followed() -> None:
     run(check())
 
 
+@pytest.mark.spec("R-N11")
 def test_an_endless_answer_is_not_read() -> None:
     async def flood(request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse()
@@ -223,7 +225,7 @@ def test_a_target_that_never_answers_delays_no_other() -> None:
             return web.Response()
 
         store = Store(*[a_job() for _ in range(20)], a_job())
-        number, delivery = list(store.due.values())[-1]
+        _number, delivery = list(store.due.values())[-1]
         store.due[21] = (0.0, delivery._replace(target="other"))
         async with receiver(silent) as slow, receiver(take) as quick:
             webhooks = Webhooks({"hook": Target(slow, SECRET), "other": Target(quick, SECRET)}, store)
@@ -255,6 +257,7 @@ def test_no_answer_in_time_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) 
     run(check())
 
 
+@pytest.mark.spec("R-N11")
 @pytest.mark.parametrize(
     "address",
     [
@@ -292,6 +295,7 @@ def test_a_local_target_may_lead_only_to_this_machine() -> None:
     run(check())
 
 
+@pytest.mark.spec("R-N11")
 def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
     """The name is looked up once: a second answer (rebinding) is never asked for."""
     asked = 0

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rig.every_request import RUNNING, requests, send
 from tests.rig.serving import Server, n, running, until, workflow
-from tests.rig.sweep import RUNNING, requests, send
 from tests.server.whole.conftest import MakeServer
 
 pytestmark = [pytest.mark.tool("strace"), pytest.mark.slow, pytest.mark.spec("R-P01", "L4", "L5")]
