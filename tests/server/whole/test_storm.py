@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from tests.rig.serving import ROOT, Server, n, running, workflow
 from tests.rig.storm import Storm, Target, pictures
 from tests.server.whole.conftest import MakeServer
 
+#: Of each process, in the long storms.
+KILLS = int(os.environ.get("RIG_KILLS", "100"))
 MINI: dict[str, Any] = json.loads((ROOT / "workflows/mini_text_to_image.json").read_text())
 
 
@@ -80,10 +83,10 @@ def test_kills_under_the_mini_model_change_no_pixel(make_server: MakeServer) -> 
 @pytest.mark.long
 @pytest.mark.spec("R-C01")
 def test_a_hundred_kills_of_each_lose_no_job_and_double_none(make_server: MakeServer) -> None:
-    weather(make_server, submit_painting, 100, ["worker", "engine", "server"] * 100, 0.6, seed=3)
+    weather(make_server, submit_painting, 100, ["worker", "engine", "server"] * KILLS, 0.6, seed=3)
 
 
 @pytest.mark.long
 @pytest.mark.spec("R-C01")
 def test_a_hundred_kills_of_each_under_mini_change_no_pixel(make_server: MakeServer) -> None:
-    weather(make_server, submit_mini, 100, ["worker", "engine", "server"] * 100, 2.0, seed=4)
+    weather(make_server, submit_mini, 100, ["worker", "engine", "server"] * KILLS, 2.0, seed=4)
