@@ -54,7 +54,7 @@ def test_a_job_that_kills_its_worker_is_stopped_after_three_tries(server: Server
 def test_the_count_of_tries_goes_on_after_a_restart_of_the_server(make_server: MakeServer) -> None:
     with running(make_server()) as server:
         poison = server.submit(single("fake/host_die", value=1.0, how="segv"))["id"]
-        until(lambda: server.job(poison)["tries"] >= 1, "the first death")
+        until(lambda: server.job(poison)["tries"] >= 2, "the second death")
         server.kill()
         server.start()
         failed = server.ended(poison)
