@@ -509,10 +509,12 @@ class Executor:
         # Below a disk_cache there are no structural keys: what comes after a quick node there is found only by the digest
         # of its output, so that is written however quick it was (else a new process runs it, and imports torch for it).
         is_way_to_others = job.run.tasks.structural[job.task] is None
-        if seconds < GROUP_SECONDS and not is_way_to_others:
+        # Nor what processes died under: that it has come further is only true once it is on the disk.
+        was_tried = any(run.tries for run, _ in list(job.flight.subscribers))
+        if seconds < GROUP_SECONDS and not is_way_to_others and not was_tried:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
-        elif seconds < KEEP_SECONDS and job.lease is None:
+        elif seconds < KEEP_SECONDS and job.lease is None and not was_tried:
             memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
@@ -652,7 +654,7 @@ class Executor:
             for run, task in subscribers:
                 said = (
                     f"{run.tasks.id_of(task)} ({type_id}) was stopped: it ran for longer than {limit:g} s, the time limit of "
-                    f"its type. If it needs longer, raise time_limits[{type_id!r}] in the settings."
+                    f'its type. If it needs longer, write "{type_id}" = SECONDS under [time_limits_s] in settings.toml.'
                 )
                 self._give_nothing(run, task, "failed", seconds, place, Failure(said, "timed_out", ""))
             self._settle_all(subscribers)

@@ -56,16 +56,21 @@ class Relay:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._reading: asyncio.Task[bool] | None = None
+        self._reading: asyncio.Task[None] | None = None
 
     def on_ready(self, hello: Hello) -> None:
         """An engine is there, and with it the catalogue that it works with."""
-        self._reading = asyncio.create_task(self.catalogue.load())
-        self.pulse.found()
+        self._reading = asyncio.create_task(self._read())
         self.desk.on_ready(hello)
+
+    async def _read(self) -> None:
+        await self.catalogue.load()
+        self.pulse.found()  # not before: what was known from the last time may lack a node type that is here now
 
     def on_lost(self, reason: str) -> None:
         """The engine is gone."""
+        if self._reading is not None:
+            self._reading.cancel()
         self.pulse.lost()
         self.desk.on_lost(reason)
 
@@ -157,6 +162,7 @@ class Assembly:
         return EngineOptions(
             self.home, settings.output_folder or self.home / "outputs", self.devices, settings.packs,
             time_limits_s=settings.time_limits_s, time_limit_s=settings.time_limit_s, cancel_grace_s=settings.cancel_grace_s,
+            worker_silent_s=settings.worker_silent_s,
         )  # fmt: skip
 
     def _desk(self, services: Services) -> Desk:

@@ -120,6 +120,7 @@ class EngineProcess:
                 time_limits=options.time_limits_s,
                 default_time_limit=options.time_limit_s,
                 cancel_grace_s=options.cancel_grace_s,
+                heartbeat_s=options.worker_silent_s,
             )
         except Exception as error:
             if not isinstance(error, (LatentgraphError, OSError)):

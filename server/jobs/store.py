@@ -38,8 +38,9 @@ FILE_NAME: Final = "jobs.sqlite"
 KEY_SECONDS: Final = 24 * 3600.0
 #: Ended jobs that are kept, unless the settings say otherwise.
 KEEP_JOBS: Final = 10_000
-#: Jobs that one transaction forgets at most: no write waits long for it.
-_FORGET_AT_ONCE: Final = 200
+#: Ended jobs are counted after so many more (or one in a hundred); jobs that one transaction forgets at most: no write
+#: waits long for it.
+_FORGET_AFTER, _FORGET_AT_ONCE = 64, 200
 
 _COLUMNS: Final = (
     "id, workflow, state, inputs, targets, seeds, files, priority, client, COALESCE(place, CAST(seq AS REAL)), cost_s, tries, created, "
@@ -83,7 +84,8 @@ class JobStore:
         self._writes, self._reads = lanes[0](self.committer), lanes[1](path)
         self._opened = monotonic()
         self._uptime_before = self._reads.submit(lambda connection: _fact(connection, "uptime_s")).result()
-        self._ended_since = False
+        #: Jobs that ended since those that are kept were last counted, which takes time for each of them.
+        self._ended_since = 0
 
     @property
     def uptime_s(self) -> float:
@@ -115,10 +117,12 @@ class JobStore:
         """Make a queued job a running one; None if it ended meanwhile."""
 
         def act(connection: sqlite3.Connection) -> Started | None:
-            connection.execute(
-                "UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued'", (self._clock(), id)
-            )
-            return _started(connection, id)
+            rows = connection.execute(
+                f"UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued' RETURNING {_COLUMNS}",
+                (self._clock(), id),
+            ).fetchall()
+            document = _document(connection, id) if rows else None
+            return _started(connection, id) if document is None else Started(_from_row(rows[0]), document)
 
         return self._writes.submit(act)
 
@@ -131,24 +135,22 @@ class JobStore:
         return self._writes.submit(lambda connection: self._end(connection, id, state, result))
 
     def _end(self, connection: sqlite3.Connection, id: str, state: JobState, result: JobResult) -> Job | None:
-        row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
-        if row is None:
-            return None
-        history = json.loads(row[0])
-        if result.problem is not None and result.problem.get("code") == "worker_lost" and history:
-            result = replace(result, problem={**result.problem, "history": history})
-        connection.execute(
+        rows = connection.execute(
             "UPDATE jobs SET state = ?, ended = ?, ended_seq = (SELECT COALESCE(MAX(ended_seq), 0) + 1 FROM jobs) "
-            f"WHERE id = ? AND state NOT IN {_FINAL_SQL}",
+            f"WHERE id = ? AND state NOT IN {_FINAL_SQL} RETURNING {_COLUMNS}, history",
             (state, self._clock(), id),
-        )
+        ).fetchall()
+        if not rows:
+            return None
+        *columns, history = rows[0]
+        if result.problem is not None and result.problem.get("code") == "worker_lost" and history != "[]":
+            result = replace(result, problem={**result.problem, "history": json.loads(history)})
+        job = replace(_from_row(columns), result=result)
         connection.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result)))
-        connection.execute(
-            "INSERT INTO deliveries(job, target, due) SELECT id, webhook, ? FROM jobs WHERE id = ? AND webhook IS NOT NULL",
-            (self.uptime_s, id),
-        )
-        self._ended_since = True
-        return _job(connection, id, with_nodes=True)
+        if job.webhook is not None:
+            connection.execute("INSERT INTO deliveries(job, target, due) VALUES (?, ?, ?)", (id, job.webhook, self.uptime_s))
+        self._ended_since += 1
+        return job
 
     def tried(self, id: str, tries: int, message: str) -> Future[Job | None]:
         """Note how many tries in a row ended with a death (0: one of its nodes was kept); None if the job has ended."""
@@ -300,8 +302,8 @@ class JobStore:
 
     def _at_end(self, connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE facts SET value = ? WHERE name = 'uptime_s'", (self.uptime_s,))
-        if self._ended_since:
-            self._ended_since = False
+        if self._ended_since >= max(1, min(_FORGET_AFTER, self.keep_jobs // 100)):
+            self._ended_since = 0
             _forget_oldest(connection, self.keep_jobs)
 
 
@@ -311,7 +313,7 @@ _FINAL_SQL: Final = "('" + "', '".join(sorted(FINAL)) + "')"
 
 
 def _insert(connection: sqlite3.Connection, job: NewJob, now: float, uptime_s: float) -> Job:
-    connection.execute(
+    inserted = connection.execute(
         "INSERT INTO jobs(id, workflow, inputs, targets, seeds, files, priority, client, cost_s, created, retry_of, webhook) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -320,13 +322,16 @@ def _insert(connection: sqlite3.Connection, job: NewJob, now: float, uptime_s: f
         ),
     )  # fmt: skip
     connection.execute("INSERT INTO documents VALUES (?, ?)", (job.id, zlib.compress(job.document, 1)))
-    connection.executemany("INSERT INTO job_files VALUES (?, ?)", [(sha256, job.id) for sha256 in sorted(set(job.files))])
+    for sha256 in sorted(set(job.files)):
+        connection.execute("INSERT INTO job_files VALUES (?, ?)", (sha256, job.id))
     if job.idempotency is not None:
         key, digest = job.idempotency
         connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)", (job.client, key, digest, job.id, uptime_s))
-    made = _job(connection, job.id)
-    assert made is not None
-    return made
+    assert inserted.lastrowid is not None
+    return Job(
+        job.id, job.workflow, "queued", dict(job.inputs), job.targets, dict(job.seeds), tuple(job.files), job.priority, job.client,
+        float(inserted.lastrowid), job.cost_s, 0, now, None, None, job.retry_of, job.webhook,
+    )  # fmt: skip
 
 
 def _unmake(connection: sqlite3.Connection, id: str) -> None:

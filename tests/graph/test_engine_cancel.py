@@ -96,6 +96,7 @@ def test_cancel_between_two_nodes(home: Path) -> None:
 
 
 @pytest.mark.spec("O")
+@pytest.mark.proves(12)
 def test_a_cancelled_node_stores_nothing_and_the_next_run_works(lab: Lab) -> None:
     handle = lab.start(WAITING)
     assert started.wait(PATIENCE)
@@ -269,6 +270,7 @@ class CountingRuntime(PlainRuntime):
 
 
 @pytest.mark.spec("H12")
+@pytest.mark.proves(12)
 @pytest.mark.parametrize("exit", ["done", "failed", "cancelled"])
 def test_memory_is_given_back_after_every_run_however_it_ended(open_lab: Callable[..., Lab], exit: str) -> None:
     made: dict[str, CountingRuntime] = {}

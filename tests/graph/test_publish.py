@@ -34,6 +34,7 @@ def test_a_file_and_its_sidecar_appear_together(tmp_path):
 
 
 @pytest.mark.spec("J1", "J2")
+@pytest.mark.proves(4)
 def test_the_sidecar_comes_last_and_only_whole_files_get_their_names(tmp_path, monkeypatch):
     seen = []
     link = os.link
@@ -300,6 +301,7 @@ class InJob(Context):
 
 
 @pytest.mark.spec("J9")
+@pytest.mark.proves(3)
 def test_in_a_job_names_depend_on_job_node_element_and_number_alone():
     name = output_name(InJob(), "image")
     assert name == output_name(InJob(), "image")
@@ -393,6 +395,7 @@ def test_another_try_of_the_same_work_finds_its_file(tmp_path):
             publish(tmp_path, "a", ".png", b"third", other)
 
 
+@pytest.mark.proves(3)
 def test_of_two_tries_at_once_both_give_the_one_file(tmp_path, monkeypatch):
     together = threading.Barrier(4)
     write = publishing._write
@@ -421,6 +424,7 @@ def test_a_name_whose_pair_is_broken_stays_taken(tmp_path, damage):
         publish(tmp_path, "a", ".png", b"second", origin_of(InJob()))
 
 
+@pytest.mark.proves(2, 4)
 def test_everything_is_on_the_disk_before_a_name_is_given_and_the_names_before_it_is_told(tmp_path, monkeypatch):
     """No kill can show this: what is written outlives a process, but not a power cut."""
     done = []

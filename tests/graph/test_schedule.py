@@ -304,7 +304,7 @@ def random_run(rng: random.Random, size: int, client: str) -> tuple[RunTasks, di
     return run_of(parents, needs, client=client), parents, seconds
 
 
-@pytest.mark.spec("F18", "H14")
+@pytest.mark.spec("F18", "H14", "R-G11")
 @pytest.mark.parametrize("seed", range(30))
 def test_no_two_tasks_share_a_device_and_everything_runs_after_what_it_needs(seed: int) -> None:
     rng = random.Random(seed)
@@ -339,6 +339,7 @@ def test_independent_branches_run_on_two_devices_at_once() -> None:
     assert overlap
 
 
+@pytest.mark.spec("R-G11")
 def test_no_device_idles_while_a_task_that_it_could_take_at_once_is_ready() -> None:
     rng = random.Random(5)
     schedule = Schedule({"d0": 10 * GB, "d1": 10 * GB})

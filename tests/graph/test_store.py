@@ -122,6 +122,7 @@ def test_a_damaged_file_is_a_counted_miss_and_set_aside(store: Store, kind: str,
 
 
 @pytest.mark.spec("R-K01")
+@pytest.mark.proves(5)
 def test_every_flipped_bit_is_found_by_a_fresh_process(store: Store) -> None:
     packed = tensors(1, 300)
     digest = store.put(packed)

@@ -154,6 +154,7 @@ def test_the_disk_class_stores_and_gives_bytes_only(tmp_path: Path, value: objec
 
 
 @pytest.mark.spec("R-K01", "A11")
+@pytest.mark.proves(5)
 def test_a_flipped_bit_of_a_row_is_a_counted_miss(table: Table) -> None:
     row = b"content of a row"
     for number, bit in enumerate(range(0, 8 * (16 + len(row)), 5), 1):

@@ -228,6 +228,7 @@ def test_a_node_that_wants_to_end_the_process_fails_like_any_other(bench: Bench,
     assert bench.value("where") == before  # the same process, with its models
 
 
+@pytest.mark.proves(12)
 def test_cancel_is_seen_at_the_next_step_and_the_worker_lives_on(bench: Bench) -> None:
     listener = Listener(cancel_at=3)
     with pytest.raises(Cancelled):
@@ -296,6 +297,7 @@ def test_a_death_is_told_and_the_next_call_has_a_fresh_child(process: Bench, how
 
 @pytest.mark.slow
 @pytest.mark.spec("R-G08")
+@pytest.mark.proves(10)
 def test_a_child_killed_between_two_calls_is_noticed_at_once_and_replaced(process: Bench) -> None:
     noticed: SimpleQueue[WorkerLost] = SimpleQueue()
     worker = process.worker

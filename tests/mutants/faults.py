@@ -61,6 +61,7 @@ JOB_ROUTES, SOCKET, CLIENT = (
     "tests/server/api/test_socket.py",
     "tests/server/api/test_client.py",
 )
+WORKERS = "tests/graph/test_workers.py"
 CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/graph/test_cache_faults.py",
     "tests/nodes/test_out_of_memory.py",
@@ -68,6 +69,7 @@ CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/nodes/test_tensor_header.py",
     "tests/test_no_code_from_data.py",
 )
+WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
 
 FAULTS: Final = (
     # ---- keys ----
@@ -156,11 +158,11 @@ FAULTS: Final = (
     ),
     Fault(
         "a blob's digest is not checked", "graph/store.py",
-        "            if (file.digest() if file.is_mapped else sha256(view).digest()) != digest:\n", "            if False:\n", (DAMAGE, "tests/graph/test_store.py"),
+        "            if (file.digest() if file.is_mapped else sha256(view).digest()) != digest:\n", "            if False:\n", (DAMAGE, CACHES, "tests/graph/test_store.py"),
     ),
     Fault(
         "a row's check is not checked", "graph/table.py",
-        "return content if value[:_CHECK_BYTES] == _check_of(key, content) else None", "return content", (DAMAGE, "tests/graph/test_table.py"),
+        "return content if value[:_CHECK_BYTES] == _check_of(key, content) else None", "return content", (DAMAGE, CACHES, "tests/graph/test_table.py"),
     ),
     Fault(
         "eviction of a blob in use", "graph/store.py",
@@ -678,12 +680,12 @@ FAULTS: Final = (
         "os.rename(f\"{path}{suffix}\", path.with_name(name + suffix))", "os.unlink(f\"{path}{suffix}\")", (JOBS["store"],),
     ),
     Fault(
-        "a try is counted after it", "server/jobs/store.py",
-        "max(most.get(id, 0), before + 1)", "max(most.get(id, 0), before)", (JOBS["desk"],),
+        "a try is counted after it", "server/engine/link.py",
+        "max(found.get(one.run, 0), one.tries + 1)", "max(found.get(one.run, 0), one.tries)", ("tests/server/engine/test_tries.py",),
     ),
     Fault(
         "tries are forgotten when the engine dies", "server/jobs/desk.py",
-        "job.priority, job.client, job.tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
+        "job.priority, job.client, tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
     ),
     Fault(
         "the Idempotency-Key is ignored", "server/jobs/store.py",
@@ -786,5 +788,18 @@ FAULTS: Final = (
     Fault(
         "a webhook's name is looked up a second time", "server/jobs/webhooks.py",
         "resolver=_pinned(addresses), ", "", (WEBHOOKS,),
+    ),
+    # ---- guarantees 9, 11, 23 ----
+    Fault(
+        "key without model hash", "nodes/weights.py",
+        'f"{config_identity(config)} {weights.identity}"', "config_identity(config)", ("tests/nodes/test_load.py", MODELS),
+    ),
+    Fault(
+        "an end that cannot be mended is a good end", "server/serve.py",
+        "        if self._failure is not None:\n            raise self._failure\n", "", (SERVE,),
+    ),
+    Fault(
+        "a world draws from dice of its own", "tests/server/jobs/test_simulation.py",
+        "random.Random(seed)", "random.Random()", (JOBS["simulation"],),
     ),
 )  # fmt: skip

@@ -41,6 +41,7 @@ def test_a_moved_folder_keeps_its_identity(folder):
     assert "folder" in encode(after.denoiser).fields
 
 
+@pytest.mark.proves(9)
 @pytest.mark.parametrize("part", ["transformer", "text_encoder", "vae"])
 def test_replaced_weights_are_noticed_in_the_same_process(folder, part):
     before = load_pipeline("copy")

@@ -335,6 +335,7 @@ def test_a_cancelled_call_is_not_tried_again(runtime):
 
 
 @pytest.mark.spec("R-G04", "R-G03")
+@pytest.mark.proves(8)
 def test_the_second_try_finds_the_tensors_of_the_first_gone(runtime):
     import weakref
 

@@ -3,73 +3,109 @@
 from __future__ import annotations
 
 import ast
-import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import NamedTuple
+
+import pytest
 
 from tests.mutants.faults import FAULTS
+from tests.mutants.guarantees import claims, first_tests, guarantees, the_twelve
+from tests.rows import ROOT, Marked, marked_tests
 
-ROOT = Path(__file__).parents[2]
-TABLE = Path(__file__).with_name("GUARANTEES.md")
 #: What cannot have a seeded bug of its own: that every other one has.
 ABOUT_THE_OTHERS = 24
+FIRST = [
+    "N03",
+    "N05",
+    "N07",
+    "N08",
+    "I02",
+    "I03",
+    "I04",
+    "I05",
+    "I10",
+    "P01",
+    "M01",
+    "M02",
+    "C01",
+    "C07",
+    "C08",
+    "K01",
+    "K03",
+    "K04",
+    "G01",
+    "G05",
+    "G06",
+    "L02",
+    "L04",
+    "L09",
+]
 
 
-class Guarantee(NamedTuple):
-    """A row of the table."""
-
-    number: int
-    text: str
-    tests: tuple[str, ...]
-    faults: tuple[str, ...]
-
-
-def guarantees() -> list[Guarantee]:
-    rows = []
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 4 and cells[0].isdigit():
-            tests, faults = (tuple(re.findall(r"`([^`]+)`", cell)) for cell in cells[2:])
-            rows.append(Guarantee(int(cells[0]), cells[1], tests, faults))
-    return rows
-
-
-def proofs() -> dict[int, set[str]]:
-    """The tests marked `proves(n)` by n, as path::name."""
-    found: dict[int, set[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                for number in (number for decorator in node.decorator_list for number in proven(decorator)):
-                    found.setdefault(number, set()).add(f"{path.relative_to(ROOT)}::{node.name}")
-    return found
-
-
-def proven(decorator: ast.expr) -> list[int]:
-    if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute) and decorator.func.attr == "proves":
-        return [argument.value for argument in decorator.args if isinstance(argument, ast.Constant)]  # type: ignore[misc]
-    return []
+@pytest.fixture(scope="module")
+def marked() -> dict[str, Marked]:
+    return {test.id: test for test in marked_tests()}
 
 
 def test_all_24_guarantees_are_in_the_table_once() -> None:
     assert [row.number for row in guarantees()] == list(range(1, 25))
 
 
-def test_every_named_test_exists_and_says_so_itself() -> None:
-    marked = proofs()
-    missing = [(row.number, test) for row in guarantees() for test in row.tests if test not in marked.get(row.number, set())]
+def test_every_named_test_exists_and_says_so_itself(marked: dict[str, Marked]) -> None:
+    missing = [(row.number, test) for row in guarantees() for test in row.tests if row.number not in marked[test].proves]
     assert missing == []
     assert [row.number for row in guarantees() if not row.tests] == []
+    assert [
+        (row.number, test)
+        for row in guarantees()
+        for test in row.tests
+        if marked[test].is_long and row.number != ABOUT_THE_OTHERS
+    ] == []
 
 
+@pytest.mark.proves(24)
 def test_every_guarantee_has_a_fault_and_the_fault_runs_its_tests() -> None:
-    faults = {fault.name: fault for fault in FAULTS}
+    known = {fault.name for fault in FAULTS}
     for row in guarantees():
-        if row.number == ABOUT_THE_OTHERS:
-            continue
-        assert row.faults, f"guarantee {row.number} names no fault"
-        for name in row.faults:
-            assert name in faults, f"guarantee {row.number} names the fault {name!r}, which tests/mutants does not have"
-            files = {test.partition("::")[0] for test in row.tests}
-            ran = {test.partition("::")[0] for test in faults[name].tests}
-            assert ran & files, f"the fault {name!r} runs {ran}, and guarantee {row.number} is proved by {files}"
+        assert row.faults or row.number == ABOUT_THE_OTHERS, f"guarantee {row.number} names no fault"
+        assert set(row.faults) <= known, f"guarantee {row.number} names faults that tests/mutants does not have"
+    unseen = [(claim.guarantee, claim.fault.name, claim.fault.tests) for claim in claims(set()) if not claim.tests]
+    assert unseen == []  # the fault runs none of the tests named for its guarantee
+
+
+@pytest.mark.spec("R-O07")
+def test_the_twelve_faults_are_among_those_of_the_guarantees() -> None:
+    faults = {row.number: row.faults for row in guarantees()}
+    assert len(the_twelve()) == 12
+    assert [(what, fault) for what, number, fault in the_twelve() if fault not in faults[number]] == []
+
+
+def test_each_test_that_comes_first_is_there_marked_and_run_by_make_test(marked: dict[str, Marked]) -> None:
+    first = first_tests()
+    assert list(first) == [f"R-{id}" for id in FIRST]
+    for id, tests in first.items():
+        assert tests, f"{id} has no test"
+        unfit = [test for test in tests if test not in marked or id not in marked[test].rows or marked[test].is_long]
+        assert unfit == [], f"{id} names tests that are not there, are not marked with it, or are marked long"
+
+
+@pytest.mark.long
+@pytest.mark.spec("R-O07")
+@pytest.mark.proves(24)
+def test_every_fault_of_a_guarantee_is_caught_by_the_tests_named_for_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mutants", "--guarantees"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_marks_are_read_as_pytest_reads_them(tmp_path: Path) -> None:
+    from tests.rows import marks_of
+
+    source = (
+        '@pytest.mark.slow\n@pytest.mark.spec("I2", "R-C01")\n@pytest.mark.proves(1, 2)\n@pytest.mark.long\ndef test_it(): ...\n'
+    )
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert marks_of("a.py", function) == Marked("a.py::test_it", ("I2", "R-C01"), (1, 2), True)

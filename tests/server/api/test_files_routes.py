@@ -146,6 +146,7 @@ CORPUS = {
 
 
 @pytest.mark.spec("R-N09")
+@pytest.mark.proves(19)
 @pytest.mark.parametrize("name", CORPUS)
 def test_what_users_send_runs_no_script(home, name):
     async def scenario():

@@ -314,6 +314,7 @@ def test_a_second_signal_ends_it_at_once(start: Start) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("R-O02")
+@pytest.mark.proves(11)
 def test_what_cannot_be_mended_gives_another_exit_code(start: Start, home: Path) -> None:
     (home / "settings.toml").write_text("port = 0\nprot = 1\n")
     code, out, err = start().result()

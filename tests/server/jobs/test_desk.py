@@ -180,6 +180,7 @@ def test_a_known_key_with_another_body_is_refused_before_anything_else(home: Pat
 
 
 @pytest.mark.spec("R-C06")
+@pytest.mark.proves(6)
 def test_a_key_answers_with_the_job_as_it_is_now_across_a_restart_and_a_full_queue(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:

@@ -139,6 +139,7 @@ def test_workflows_of_unfinished_jobs_are_named(store: JobStore) -> None:
 
 
 @pytest.mark.spec("R-C06")
+@pytest.mark.proves(6)
 def test_the_same_key_and_request_give_the_same_job(store: JobStore) -> None:
     first = value(store.accept(new(idempotency=("k", b"a"))))
     again = value(store.accept(new(idempotency=("k", b"a"))))
@@ -199,6 +200,7 @@ def test_an_end_is_written_once_and_the_second_changes_nothing(store: JobStore) 
 
 
 @pytest.mark.spec("I2")
+@pytest.mark.proves(1)
 @pytest.mark.parametrize("state", sorted(FINAL))
 @pytest.mark.parametrize(
     "change", ["state = 'queued'", "state = 'failed'", "tries = 1", "priority = 9", "ended = 0", "ended_seq = NULL"]
@@ -499,7 +501,7 @@ def test_a_log_without_its_database_is_set_aside_and_told(home: Path, open_store
     assert [path.read_bytes() for path in home.glob("*damaged*-wal")] == [b"committed"]
 
 
-@pytest.mark.spec("R-C09")
+@pytest.mark.spec("R-C09", "R-O06")
 def test_a_newer_releases_database_is_refused_and_left_alone(home: Path) -> None:
     path = pristine(home)
     with sqlite3.connect(path) as connection:
@@ -553,6 +555,7 @@ def test_a_log_left_behind_by_a_killed_server_is_taken_up(home: Path, tmp_path: 
     again.close()
 
 
+@pytest.mark.spec("R-O06")
 def test_a_migration_is_whole_or_not_at_all(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pristine(home)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE half(x); CREATE TABLE jobs(x);"))
@@ -625,6 +628,7 @@ def test_a_connection_that_was_opened_read_only_is_made_anew(store: JobStore) ->
 
 
 @pytest.mark.spec("R-C03")
+@pytest.mark.proves(16)
 def test_a_commit_that_failed_only_to_say_so_counts_as_what_the_disk_has(store: JobStore) -> None:
     """After an input/output error only a new look at the file tells: here it was committed, so it is answered as such."""
     failing(store, sqlite3.SQLITE_IOERR | (4 << 8), after=True)

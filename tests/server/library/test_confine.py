@@ -47,6 +47,7 @@ ATTACKS = [
 
 
 @pytest.mark.spec("J5", "L3", "R-P01", "R-P04")
+@pytest.mark.proves(21)
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_name_that_leads_elsewhere_is_missing(root, name):
     with pytest.raises(FileNotFoundError, match="there is no plain file"):
@@ -96,6 +97,7 @@ def plant(folder: Path, outside: Path) -> list[str]:
 
 
 @pytest.mark.spec("L4", "R-P02", "R-P04")
+@pytest.mark.proves(21)
 @pytest.mark.timeout(20)  # a pipe would be waited for without end
 def test_what_is_no_plain_file_is_missing_at_once(root, outside):
     for name in plant(root.folder, outside):
@@ -245,6 +247,7 @@ TAKES_A_PATH = "trace=open,openat,openat2,unlink,unlinkat,rename,renameat,rename
 
 @pytest.mark.tool("strace")
 @pytest.mark.spec("R-P01", "R-P04")
+@pytest.mark.proves(21)
 @pytest.mark.parametrize("way", ["kernel", "walk"])
 def test_no_system_call_names_anything_outside(tmp_path, outside, way):
     """What the kernel was asked for, from strace: only names below the open folder, none absolute, none upwards."""
