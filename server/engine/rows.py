@@ -47,9 +47,9 @@ def rows_of(handle: Handle, results: Sequence[NodeResult]) -> list[tuple[NodeRes
             told.append((result, _light(run.tasks, result)))
             continue
         outputs = digests.get(task, ())
-        result = result._replace(outputs=tuple([digest.hex() for digest in outputs])) if outputs else result
         small = run.small.get(task) or [in_memory.get(digest) for digest in outputs]
-        told.append((result, _by_port(run.tasks, result.id, small)))
+        known = tuple([digest.hex() for digest in outputs]) or result.outputs
+        told.append((result._replace(outputs=known), _by_port(run.tasks, result.id, small)))
     return told
 
 
