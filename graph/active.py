@@ -13,6 +13,7 @@ from graph import keys
 from graph.context import Preview
 from graph.events import PREVIEW_SECONDS, Event, NodeStateName, NoteEvent, PreviewEvent, ProgressEvent, RunEvent, RunStateName
 from graph.expand import Pending
+from graph.faults import is_disk_full
 from graph.plan import Plan
 from graph.schedule import RunTasks
 from graph.shortage import shortage_in
@@ -35,7 +36,8 @@ class NodeResult(NamedTuple):
     key: str
     error: str = ""
     note: str = ""
-    #: Why it failed, for machines: "worker_lost", "timed_out", "out_of_memory", "refused", "input_changed" or "node_failed".
+    #: Why it failed, for machines: "worker_lost", "timed_out", "out_of_memory", "disk_full", "refused", "input_changed" or
+    #: "node_failed".
     code: str = ""
     #: The traceback of a failure. It names files of this machine: for logs, not for others' eyes.
     trace: str = ""
@@ -344,6 +346,9 @@ class FlightReport:
 def sentence_of(run: ActiveRun, task: int, place: str, kind: str, message: str) -> str:
     """What went wrong where, for people: node, place, and of a lack of memory by how much and what to do."""
     node = f"{run.tasks.id_of(task)} ({run.tasks.spec_of(task).id})"
+    if is_disk_full(kind, message):
+        advice = "Free some space there, then run it again"
+        return f"{node} failed because the disk is full. {advice}.\n  {kind}: {message}\n  inputs: {summary_of(run, task)}"
     shortage = shortage_in(kind, message)
     if shortage is None:
         return f"{node} failed: {kind}: {message}\n  inputs: {summary_of(run, task)}"

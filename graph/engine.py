@@ -578,6 +578,11 @@ class Engine:
         if self.ledger is not None:
             self.ledger.clear()
 
+    def blame(self, run_id: str) -> None:
+        """Before leaving at once because of one plan: the ledger blames that run only, not others that are planned now."""
+        if self.ledger is not None:
+            self.ledger.blame(run_id)
+
     def abandon(self) -> None:
         """Before leaving at once: kill the worker processes and remove temporary files. Nothing is waited for.
 

@@ -316,9 +316,16 @@ class Executor:
             self._unshared.discard(flight)
 
     def _free(self, run: ActiveRun, place: str, seconds: float) -> None:
+        """A lane is free again after so many seconds for this run."""
         self.schedule.finished(run.queue, place, seconds, self._clock())
         if place != HOST:
             run.device_seconds += seconds
+
+    @staticmethod
+    def _payer(job: _Job) -> ActiveRun:
+        """Whom the seconds of a job are charged to: who began it, or, if that has left, the first that still waits for it."""
+        runs = [run for run, _ in job.flight.subscribers]
+        return runs[0] if runs and job.run not in runs else job.run
 
     # ---- one job ----
 
@@ -502,10 +509,12 @@ class Executor:
         # Below a disk_cache there are no structural keys: what comes after a quick node there is found only by the digest
         # of its output, so that is written however quick it was (else a new process runs it, and imports torch for it).
         is_way_to_others = job.run.tasks.structural[job.task] is None
-        if seconds < GROUP_SECONDS and not is_way_to_others:
+        # Nor what processes died under: that it has come further is only true once it is on the disk.
+        was_tried = any(run.tries for run, _ in list(job.flight.subscribers))
+        if seconds < GROUP_SECONDS and not is_way_to_others and not was_tried:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
-        elif seconds < KEEP_SECONDS and job.lease is None:
+        elif seconds < KEEP_SECONDS and job.lease is None and not was_tried:
             memo.commit_later(_finished(job, values, action, self.environment))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
@@ -575,7 +584,7 @@ class Executor:
         `is_kept`: it was written down, so whatever comes, the run has come further.
         """
         with self._ready:
-            self._free(job.run, place, seconds)
+            self._free(self._payer(job), place, seconds)
             self._land(job.flight)
             subscribers, job.flight.subscribers = job.flight.subscribers, []
             freed = 0
@@ -616,7 +625,7 @@ class Executor:
     def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
-            self._free(job.run, place, seconds)
+            self._free(self._payer(job), place, seconds)
             self._ready.notify_all()
             if not self._leave(job):
                 return  # this run was cancelled and has left; those that went on waiting try it themselves
@@ -639,13 +648,13 @@ class Executor:
         """A node ran for too long. So it would under the others that wait for it: it fails for all."""
         type_id, limit = job.spec.id, job.report.limit_s
         with self._ready:
-            self._free(job.run, place, seconds)
+            self._free(self._payer(job), place, seconds)
             self._ready.notify_all()
             subscribers = self._take_subscribers(job)
             for run, task in subscribers:
                 said = (
                     f"{run.tasks.id_of(task)} ({type_id}) was stopped: it ran for longer than {limit:g} s, the time limit of "
-                    f"its type. If it needs longer, raise time_limits[{type_id!r}] in the settings."
+                    f'its type. If it needs longer, write "{type_id}" = SECONDS under [time_limits_s] in settings.toml.'
                 )
                 self._give_nothing(run, task, "failed", seconds, place, Failure(said, "timed_out", ""))
             self._settle_all(subscribers)
@@ -679,7 +688,7 @@ class Executor:
     def _lose(self, job: _Job, lane: Lane, error: WorkerLost, seconds: float) -> None:
         """The worker process died under a job: every run that shares it is charged one try, no other is."""
         with self._ready:
-            self._free(job.run, lane.place, seconds)
+            self._free(self._payer(job), lane.place, seconds)
             self._ready.notify_all()
             was_wanted = not job.flight.cancelled
             subscribers = self._take_subscribers(job)
@@ -776,11 +785,8 @@ class Executor:
     def _fail_stranded(self, run: ActiveRun) -> None:
         """Fail the ready tasks of a run that no place takes any more; the lock is held."""
         disabled = [lane for lane in self.lanes if lane.is_disabled]
-        stranded = self.schedule.stranded(run.queue)
-        if all(lane.is_disabled for lane in self.lanes if lane.is_host):
-            while (task := run.queue.pop_host()) is not None:
-                stranded.append(task)
-        for task in [task for task in stranded if task in run.queue.open]:
+        without_host = all(lane.is_disabled for lane in self.lanes if lane.is_host)
+        for task in self.schedule.stranded(run.queue, without_host=without_host):
             needs = run.queue.needs.get(task)
             place = HOST if needs is None else needs.device
             reasons = [f"{lane.name} is disabled: {lane.message}" for lane in disabled if place in (None, lane.place)]

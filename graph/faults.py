@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,8 @@ _DEVICE_WORDS: Final = (
     "unspecified launch failure",
     "uncorrectable ecc error",
 )
+_DISK_TYPES: Final = ("OSError", "StoreUnavailable", "OperationalError", "SafetensorError")
+_DISK_WORDS: Final = (*(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)), "database or disk is full")
 
 
 def code_of(error: BaseException, kind: str, message: str) -> str:
@@ -30,6 +34,8 @@ def code_of(error: BaseException, kind: str, message: str) -> str:
         return "input_changed"
     if shortage_in(kind, message) is not None:
         return "out_of_memory"
+    if is_disk_full(kind, message):
+        return "disk_full"
     return "refused" if kind == "Refused" else "node_failed"
 
 
@@ -37,6 +43,11 @@ def is_device_fault(kind: str, message: str) -> bool:
     """Whether an error means that the device can no longer be used by this process."""
     said = message.lower()
     return kind in _DEVICE_TYPES and any(words in said for words in _DEVICE_WORDS)
+
+
+def is_disk_full(kind: str, message: str) -> bool:
+    """Whether an error means that the disk, or what one user may have of it, is used up."""
+    return kind in _DISK_TYPES and any(words in message for words in _DISK_WORDS)
 
 
 def memory_kills() -> int:

@@ -29,7 +29,7 @@ from graph.channel import Channel, NotOurs
 from graph.child import Child, Silent, child_environment, end_orphans
 from graph.errors import Cancelled
 from graph.faults import memory_kills
-from graph.folder import map_file, unavailable, write_all
+from graph.folder import StoreUnavailable, map_file, unavailable, write_all
 from graph.owner import Owner
 from graph.store import Store
 from graph.trials import Slot
@@ -282,7 +282,7 @@ class ProcessWorker:
                 return self._listen(child, report)
             except (EOFError, OSError) as error:
                 raise self._lost(f"while it ran {request.node_id}", error) from error
-            except (Cancelled, RemoteFailure, WorkerLost, ValueError):
+            except (Cancelled, RemoteFailure, WorkerLost, ValueError, StoreUnavailable):
                 raise  # the child has ended this call or is gone, or never got the call
             except BaseException:
                 self._lost("")  # it is still at this call and nobody listens: it must not go on

@@ -270,14 +270,26 @@ class Schedule:
         most = max(device.budget_bytes for device in allowed)
         return f"its weights take {size:,} bytes and the largest device has {most:,}; use a smaller model or a larger device"
 
-    def stranded(self, run: RunTasks) -> list[int]:
-        """Ready device tasks that only disabled devices could take; they are ready no more."""
+    def stranded(self, run: RunTasks, *, without_host: bool = False) -> list[int]:
+        """Ready and delayed tasks that only disabled devices could take; they are ready no more.
+
+        `without_host`: no host lane takes anything either.
+        """
         found: list[int] = []
         for needs, heap in run.groups():
-            if all(device.is_disabled for device in self.devices.values() if _may_take(device, needs)):
-                found.extend(task for _, task in heap if task in run.open)
+            if self._is_hopeless(needs):
+                found.extend(task for _, task in heap)
                 heap.clear()
-        return sorted(found)
+        while without_host and (task := run.pop_host()) is not None:
+            found.append(task)
+        for _, _, owner, task in self._delayed:
+            needs_of_it = run.needs.get(task)
+            if owner is run and (without_host if needs_of_it is None else self._is_hopeless(needs_of_it)):
+                found.append(task)
+        return sorted({task for task in found if task in run.open})
+
+    def _is_hopeless(self, needs: Needs) -> bool:
+        return all(device.is_disabled for device in self.devices.values() if _may_take(device, needs))
 
     def _order(self, now: float) -> list[RunTasks]:
         """Runs in the order they are looked at: by priority, then by client, of each client its own order."""

@@ -62,6 +62,7 @@ class Ledger:
         self._file = os.fdopen(descriptor, "r+b", buffering=0)
         self.clear()
         self._planning: SimpleQueue[int] = SimpleQueue()
+        self._planned: dict[int, str] = {}
         for number in range(PLANNERS):
             self._planning.put(number)
 
@@ -92,12 +93,20 @@ class Ledger:
     def planning(self, run: str, tries: int) -> Iterator[None]:
         """Note that the engine plans a run, while the block lasts."""
         number = self._planning.get()
+        self._planned[number] = run
         self.open(number, [(run, tries)], "")
         try:
             yield
         finally:
+            del self._planned[number]
             self.close_slot(number)
             self._planning.put(number)
+
+    def blame(self, run: str) -> None:
+        """Take back the notes of all plans but this run's, before its plan ends the engine: the others only stood by."""
+        for number, other in list(self._planned.items()):
+            if other != run:
+                self.close_slot(number)
 
     def clear(self) -> None:
         """Take all notes back: the engine ends its workers itself."""
@@ -127,9 +136,3 @@ def _tries_in(slot: bytes) -> list[Try]:
         return []
     runs, node = unpack(body)
     return [Try(run, tries, node) for run, tries in runs]
-
-
-def clear(path: Path) -> None:
-    """Take all notes back, once their runs are charged. Raises OSError."""
-    with suppress(FileNotFoundError):
-        os.truncate(path, 0)

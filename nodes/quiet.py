@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
+from nodes.libraries import import_diffusers
+
 #: Loggers that tell a user of advice for programmers.
 LOGGERS: Final = ("torchao", "torch.utils._pytree")
 #: The libraries' switches are process-wide, so loads in one process take turns; devices have processes of their own.
@@ -22,6 +24,7 @@ def quiet_libraries() -> Iterator[None]:
             logger = logging.getLogger(name)
             restored.callback(logger.setLevel, logger.level)
             logger.setLevel(logging.ERROR)
+        import_diffusers()
         from diffusers.utils import logging as diffusers_logging
         from transformers.utils import logging as transformers_logging
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graph.errors import Refused
 from graph.types import record
 from nodes.configs import config_identity, read_config, short
+from nodes.libraries import import_diffusers, import_transformers
 from nodes.vocabulary import check_vocabulary, tokenizer_identity
 from nodes.weights import part_identity, weights_of
 
@@ -39,6 +40,7 @@ class Tokenizer:
 
     def build(self, device: str) -> PreTrainedTokenizerBase:
         """Load it on the host; `device` is ignored. Raises `Refused` if its files are not those that were planned with."""
+        import_transformers()
         from transformers import AutoTokenizer
 
         folder = Path(self.folder)
@@ -64,6 +66,7 @@ class Scheduler:
         """Load it on the host; `device` is ignored. Raises `Refused` if its file is not the one that was planned with."""
         from nodes.families import family
 
+        import_diffusers()
         _refuse_other(self, config_identity(read_config(Path(self.folder) / "scheduler_config.json")))
         return family(self.family).load("scheduler", Path(self.folder), None)
 

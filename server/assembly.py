@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from graph.catalogue import FILE_NAME
-from graph.child import end_orphans
-from graph.trials import open_tries
 from server.api.front import Front
 from server.api.services import Services
 from server.api.session import Keys
@@ -59,16 +56,21 @@ class Relay:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._reading: asyncio.Task[bool] | None = None
+        self._reading: asyncio.Task[None] | None = None
 
     def on_ready(self, hello: Hello) -> None:
         """An engine is there, and with it the catalogue that it works with."""
-        self._reading = asyncio.create_task(self.catalogue.load())
-        self.pulse.found()
+        self._reading = asyncio.create_task(self._read())
         self.desk.on_ready(hello)
+
+    async def _read(self) -> None:
+        await self.catalogue.load()
+        self.pulse.found()  # not before: what was known from the last time may lack a node type that is here now
 
     def on_lost(self, reason: str) -> None:
         """The engine is gone."""
+        if self._reading is not None:
+            self._reading.cancel()
         self.pulse.lost()
         self.desk.on_lost(reason)
 
@@ -111,7 +113,6 @@ class Assembly:
     devices: tuple[str, ...]
     table: Table
     store: JobStore
-    tries: Sequence[tuple[str, int]]
     services: Services | None = None
     tasks: list[asyncio.Task[Any]] = field(default_factory=list)
 
@@ -161,12 +162,13 @@ class Assembly:
         return EngineOptions(
             self.home, settings.output_folder or self.home / "outputs", self.devices, settings.packs,
             time_limits_s=settings.time_limits_s, time_limit_s=settings.time_limit_s, cancel_grace_s=settings.cancel_grace_s,
+            worker_silent_s=settings.worker_silent_s,
         )  # fmt: skip
 
     def _desk(self, services: Services) -> Desk:
         settings = self.loaded.settings
         return Desk(
-            self.store, services.catalogue, services.files, services.engine, services.hub, open_tries=self.tries,
+            self.store, services.catalogue, services.files, services.engine, services.hub,
             limits=Limits(nodes=settings.max_nodes), most_jobs=settings.max_queued_jobs, most_hours=settings.max_queued_s / 3600,
         )  # fmt: skip
 
@@ -212,14 +214,10 @@ def load(home: Path, flags: Mapping[str, Any], loaded: Loaded | None) -> Assembl
     settings = loaded.settings
     devices = chosen_devices(settings.devices)
     table = whole_table()
-    end_orphans(home / "spool")
     store = JobStore(home / DATABASE, keep_jobs=settings.keep_jobs)
     for sentence in store.told:
         _log.warning("%s", sentence)
-    tries: list[tuple[str, int]] = []
-    with suppress(OSError):
-        tries = [(one.run, one.tries) for one in open_tries(home / "tries")]
-    return Assembly(home, loaded, devices, table, store, tries)
+    return Assembly(home, loaded, devices, table, store)
 
 
 def _catalogue_file(home: Path, packs: bool) -> Path:

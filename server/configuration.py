@@ -124,6 +124,8 @@ class Settings(BaseSettings):
     """An engine that has not answered for so long is killed and started anew."""
     cancel_grace_s: Seconds = 10.0
     """A cancelled node may go on so long; then its process is killed."""
+    worker_silent_s: Seconds = 30.0
+    """A worker process that has not answered for so long is killed: it is stopped, or native code keeps it from hearing."""
     drain_s: Seconds = 30.0
     """Running jobs may go on so long when the server is told to stop."""
     images_wait_s: Seconds = 90.0

@@ -39,7 +39,7 @@ class EnginePulse:
         self._lost: float | None = clock()
 
     def found(self) -> None:
-        """An engine is there."""
+        """An engine is there, and its node types are known."""
         self._lost = None
 
     def lost(self) -> None:
@@ -53,7 +53,7 @@ class EnginePulse:
     def checks(self) -> Iterable[Check]:
         """The engine, then each place."""
         engine = self._engine
-        is_ready = engine.state == "ready"
+        is_ready = engine.state == "ready" and self._lost is None
         yield Check("engine", is_ready, "running" if is_ready else f"{engine.state}: {engine.failure or 'not there yet'}")
         for place in self._places():
             stuck = self._is_stuck(place)

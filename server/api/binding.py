@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, cast
@@ -24,6 +25,8 @@ from server.problems import Refusal
 #: Longer bodies are read in a thread, so that the event loop goes on.
 _QUICK_BYTES: Final = 128 * 1024
 _MOST_ERRORS: Final = 20
+#: A body that says nothing may be so long.
+_EMPTY_BYTES: Final = 64
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class Binding:
     async def call(self, call: Call, values: Mapping[str, str], limit_bytes: int) -> web.StreamResponse:
         """Read what the handler takes, call it, and give its answer as a response."""
         check_types(call.request, self.route, self.body is not None, limit_bytes)
+        if self.body is None and self.route.takes is None:
+            await _refuse_content(call)
         arguments: dict[str, Any] = {name: _parameter(adapter, values[name]) for name, adapter in self.path.items()}
         if self.query is not None:
             arguments["query"] = _read_query(self.query, call.request)
@@ -119,8 +124,8 @@ def check_types(request: web.Request, route: Route, takes_json: bool, limit_byte
     """
     length = declared_length(request)
     if not takes_json and route.takes is None:
-        if length != 0:
-            raise Refusal("too_large", f"{route.method} {route.path} takes no body. Send none.", limit_bytes=0)
+        if length != 0 and not _may_be_empty(request, route, length):
+            raise _no_body(route)
         return
     if length is not None and length > limit_bytes:
         raise too_large(limit_bytes)
@@ -131,6 +136,27 @@ def check_types(request: web.Request, route: Route, takes_json: bool, limit_byte
         raise Refusal("malformed", f"There are two Content-Type headers. Send one: {wanted}.")
     if not _is_type(request.headers.get("Content-Type", ""), wanted):
         raise Refusal("unsupported_type", f"The body's type is not {wanted}. Send Content-Type: {wanted}.")
+
+
+def _may_be_empty(request: web.Request, route: Route, length: int | None) -> bool:
+    """Whether a body may turn out to be {}, which many clients send with every request that changes something."""
+    if route.is_safe or (length is not None and length > _EMPTY_BYTES):
+        return False
+    is_plain = request.headers.get("Content-Encoding", "identity").lower() == "identity"
+    return is_plain and _is_type(request.headers.get("Content-Type", ""), JSON)
+
+
+async def _refuse_content(call: Call) -> None:
+    """Read the body of a route that takes none. Raises Refusal `too_large` unless it is empty or {}."""
+    if declared_length(call.request) == 0:
+        return
+    content = await read_body(call.request, _EMPTY_BYTES, call.pace)
+    if content.strip() not in (b"", b"{}"):
+        raise _no_body(call.route)
+
+
+def _no_body(route: Route) -> Refusal:
+    return Refusal("too_large", f"{route.method} {route.path} takes no body. Send none, or {{}}.", limit_bytes=0)
 
 
 def _is_type(given: str, wanted: str) -> bool:
@@ -185,8 +211,10 @@ async def read_model(call: Call, model: type[Model], limit_bytes: int) -> Model:
 
 def _parsed(content: bytes, model: type[Model]) -> Model:
     value = parse_json(content)
+    with suppress(ValidationError):
+        return model.model_validate(value, strict=True)
     try:
-        # From the text, not from `value`: only so a strict model takes a list for a tuple and a string for an enum.
+        # Once more from the text: only so a strict model takes a list for a tuple and a string for an enum.
         return model.model_validate_json(content, strict=True)
     except ValidationError as error:
         found = errors_of(error, value)

@@ -36,6 +36,8 @@ class EngineOptions:
     time_limit_s: float = TIME_LIMIT_S
     #: How long a cancelled node may go on before its worker is killed.
     cancel_grace_s: float = 10.0
+    #: How long a worker may be silent before it is killed.
+    worker_silent_s: float = 30.0
     #: How long one plan may take. What packs do in it has limits of its own (`graph.lights`); this is for what nothing
     #: can interrupt, a disk that does not answer: the engine ends, and the job is charged a try.
     plan_limit_s: float = 600.0

@@ -53,15 +53,6 @@ STATUS_S: Final = 1.0
 FACTS_EVERY: Final = 5
 
 
-class _Poisonous(Exception):
-    """A process died under the job too often."""
-
-    def __init__(self, tries: int) -> None:
-        super().__init__(
-            f"A process died under this job {tries} times in a row, so it is not tried again; look at the log, change it, retry it."
-        )
-
-
 class EngineProcess:
     """What the engine process does; one per process."""
 
@@ -129,6 +120,7 @@ class EngineProcess:
                 time_limits=options.time_limits_s,
                 default_time_limit=options.time_limit_s,
                 cancel_grace_s=options.cancel_grace_s,
+                heartbeat_s=options.worker_silent_s,
             )
         except Exception as error:
             if not isinstance(error, (LatentgraphError, OSError)):
@@ -206,8 +198,6 @@ class EngineProcess:
             self._fail(
                 work, job_problem(refusal.code, refusal.message, node=refusal.node, port=refusal.port, problems=refusal.problems)
             )
-        except _Poisonous as error:
-            self._fail(work, job_problem("worker_lost", str(error)))
         except StoreUnavailable as error:
             self._log.mistake(error, job)
             self._fail(work, job_problem("disk_full", self._teller.text(str(error))))
@@ -216,6 +206,8 @@ class EngineProcess:
             self._fail(work, job_problem("internal", INTERNAL))
 
     def _fail(self, work: Work, problem: dict[str, Any]) -> None:  # Any: plain JSON
+        if work.is_left:  # what it was planned with is being closed: that is no fault of the job
+            return
         ended = work.end("failed", {"problem": problem})
         if ended is not None:
             self._outbox.put(ended)
@@ -224,8 +216,6 @@ class EngineProcess:
         engine, submit = self._started(), work.submit
         if work.is_over:
             return
-        if submit.tries >= MOST_TRIES:
-            raise _Poisonous(submit.tries)
         job, tries = submit.job, submit.tries
         with self._planned_in_time(job):
             compiled = engine.load(submit.document)
@@ -286,15 +276,19 @@ class EngineProcess:
     # ---- places and memory ----
 
     def _tell_status(self) -> None:
-        engine, before = self._started(), None
+        engine, before, facts = self._started(), None, dict[str, Any]()
         for tick in itertools.count():
             self._end_if_overdue()
-            if tick % FACTS_EVERY == 0:
-                facts = self._facts(engine)
-            status = messages.Status([self._place(place) for place in engine.places()], facts)
-            if status != before:
-                self._outbox.put(status)
-            before = status
+            try:
+                if tick % FACTS_EVERY == 0:
+                    facts = self._facts(engine)
+                status = messages.Status([self._place(place) for place in engine.places()], facts)
+            except Exception as error:  # this thread is also the one that ends plans without end
+                self._log.mistake(error)
+            else:
+                if status != before:
+                    self._outbox.put(status)
+                before = status
             time.sleep(STATUS_S)
 
     def _place(self, place: PlaceStatus) -> dict[str, Any]:  # Any: plain JSON
@@ -329,6 +323,7 @@ class EngineProcess:
                 self._log.write(
                     "error", f"a plan took longer than {limit:g} s; the engine ends, for nothing else can end it", job=job
                 )
+                self._started().blame(job)
                 os._exit(3)
 
     # ---- questions ----

@@ -23,8 +23,21 @@ from server.jobs import orders
 from server.jobs.costs import Costs
 from server.jobs.orders import DEFAULT_LIMITS, QUICK_NODES, Limits, Order, Prepared
 from server.jobs.queue import MOST_HOURS, MOST_JOBS, Entry, Queue
-from server.jobs.record import FINAL, Accepted, Job, JobFilter, JobPage, JobResult, JobState, NewJob, new_id, problem_of
-from server.jobs.store import JobStore, replay
+from server.jobs.record import (
+    FINAL,
+    MOST_TRIES,
+    Accepted,
+    Job,
+    JobFilter,
+    JobPage,
+    JobResult,
+    JobState,
+    NewJob,
+    lost_problem,
+    new_id,
+    problem_of,
+)  # fmt: skip
+from server.jobs.store import JobStore, Started, replay
 from server.problems import Refusal
 
 __all__ = ["Accepted", "Desk", "Health", "HubListener", "Limits", "Order", "QueueFacts"]
@@ -89,8 +102,8 @@ class HubListener(Protocol):
 class Engine(Protocol):
     """What the desk asks of `server.engine.link.EngineLink`. Nothing here waits; without an engine it is nothing to do."""
 
-    def submit(self, message: Submit) -> object:
-        """Have a job carried out; twice is harmless."""
+    def submit(self, message: Submit) -> bool:
+        """Have a job carried out; twice is harmless. False if it is not taken now: then `on_ready` will come."""
 
     def cancel(self, job: str) -> None:
         """End a job."""
@@ -120,6 +133,8 @@ class _UnderWay:
 
     #: Whether the store has it as running; before that the engine does not know it.
     is_started: bool = False
+    #: Whether the present engine took it; one that is about to be replaced takes nothing.
+    is_handed_over: bool = False
     is_cancelled: bool = False
     #: `monotonic` of when it was last heard of.
     heard: float = 0.0
@@ -130,22 +145,23 @@ class _UnderWay:
 class Desk:
     """Accepts, orders, dispatches and ends jobs. Every method is called on the event loop; refusals are `Refusal`.
 
-    `open_tries`: from the ledger of tries, read when the server starts: jobs whose node was being tried when the last
-    server ended, and their tries before. Works without an engine: what is accepted waits for one.
+    Works without an engine: what is accepted waits for one.
     """
 
     def __init__(
         self, store: JobStore, catalogue: Catalogue, files: Files, engine: Engine, hub: HubListener, *,
-        open_tries: Iterable[tuple[str, int]] = (), limits: Limits = DEFAULT_LIMITS, most_jobs: int = MOST_JOBS, most_hours: float = MOST_HOURS,
+        limits: Limits = DEFAULT_LIMITS, most_jobs: int = MOST_JOBS, most_hours: float = MOST_HOURS,
         in_thread: Callable[[Callable[[], Any]], Awaitable[Any]] = asyncio.to_thread, monotonic: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.limits = limits
         self._store, self._catalogue, self._files, self._engine, self._hub = store, catalogue, files, engine, hub
-        self._open_tries, self._in_thread, self._monotonic = list(open_tries), in_thread, monotonic
+        self._in_thread, self._monotonic = in_thread, monotonic
         self._most_hours = most_hours
         self._queue = Queue(most_jobs=most_jobs, most_seconds=most_hours * 3600)
         self._costs = Costs({})
         self._under_way: dict[str, _UnderWay] = {}
+        #: Tries of jobs that have not ended, as they were told last: what the disk refused to note counts all the same.
+        self._tries: dict[str, int] = {}
         #: Requests under way by client and key: one with the same key waits for the first.
         self._arriving: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._arriving_files: Counter[str] = Counter()
@@ -166,11 +182,8 @@ class Desk:
         self._is_paused = await self._kept(self._store.is_paused())
         past = await self._kept(self._store.costs())
         self._costs = Costs(past)
-        recovered = await self._kept(self._store.recover(self._open_tries))
-        for job in recovered.queued:
+        for job in await self._kept(self._store.recover()):
             self._queue.add(Entry(job.id, job.priority, job.client, job.cost_s, job.position))
-        for job in recovered.given_up:
-            self._hub.ended(job)
 
     def drain(self) -> None:
         """Refuse new jobs and dispatch nothing more; what is under way goes on and its end is recorded."""
@@ -382,6 +395,7 @@ class Desk:
             raise
         else:
             self._queue.release(entry.id)
+            self._tries.pop(entry.id, None)
             return job
         finally:
             del self._cancelling[entry.id]
@@ -390,7 +404,7 @@ class Desk:
     async def _cancel_under_way(self, id: str, under_way: _UnderWay) -> Job:
         under_way.is_cancelled = True
         if under_way.is_started and not under_way.is_ending:
-            if self._has_engine:
+            if under_way.is_handed_over:
                 self._engine.cancel(id)
             else:  # nobody carries it out
                 self._end(Ended(id, "cancelled", {}))
@@ -470,16 +484,33 @@ class Desk:
                 self._spawn(self._cancel_later(id))
             self._try_later()
             return
+        except Exception as error:
+            self._give_up(id, error)
+            return
         if started is None:  # it is not there any more; nothing of ours does that
             self._forget(id, 0.0)
             return
         under_way = self._under_way[id]
         under_way.is_started, under_way.heard = True, self._monotonic()
         self._hub.job_changed(started.job)
-        if under_way.is_cancelled:  # the engine has not heard of it
+        self._hand_over(started)
+
+    def _hand_over(self, started: Started) -> None:
+        """Give a running job to the engine, unless it was cancelled or had its tries."""
+        id = started.job.id
+        under_way, tries = self._under_way[id], self._tries.get(id, started.job.tries)
+        if under_way.is_cancelled and not under_way.is_handed_over:  # the engine has not heard of it
             self._end(Ended(id, "cancelled", {}))
-        elif self._has_engine:
-            self._engine.submit(_submission(started.job, started.document))
+        elif tries >= MOST_TRIES:
+            self._end(Ended(id, "failed", {"problem": lost_problem(tries)}))
+        elif self._has_engine and not under_way.is_ending:
+            under_way.is_handed_over = self._engine.submit(_submission(started.job, started.document, tries))
+            under_way.heard = self._monotonic()
+
+    def _give_up(self, id: str, error: Exception) -> None:
+        """End a job that cannot even be read: it must not hang, and must not keep others from the engine."""
+        log.error("job %s cannot be started", id, exc_info=error)
+        self._end(Ended(id, "failed", {"problem": _unreadable()}))
 
     async def _cancel_later(self, id: str) -> None:
         """Cancel a job whose start was refused by the disk in the middle of it."""
@@ -511,34 +542,46 @@ class Desk:
 
     async def _record(self, ended: Ended) -> None:
         """Write an end down; it stays with us until the disk takes it."""
-        result, state = _result_of(ended), _state_of(ended)
         try:
-            try:
-                await self._write_end(ended.job, state, result)
-            except (ValueError, TypeError) as error:  # NaN, half a surrogate pair: no JSON. The job must end all the same.
-                log.error("the result of job %s cannot be kept: %s", ended.job, error)
-                result = JobResult(result.seconds, result.device_seconds, problem=_unkept())
-                await self._write_end(ended.job, "failed", result)
+            device_seconds = await self._record_somehow(ended)
         except Refusal as refusal:
             log.warning("the end of job %s cannot be written yet: %s", ended.job, refusal.message)
             self._unwritten[ended.job] = ended
             self._try_later()
             return
-        self._forget(ended.job, result.device_seconds)
+        self._forget(ended.job, device_seconds)
+
+    async def _record_somehow(self, ended: Ended) -> float:
+        """Write an end down, without its result if that cannot be kept; the device-seconds it took."""
+        try:
+            result = _result_of(ended)
+            await self._write_end(ended.job, _state_of(ended), result)
+        except Refusal:
+            raise
+        except Exception as error:  # NaN, half a surrogate pair: no JSON. The job must end all the same.
+            log.error("the result of job %s cannot be kept: %s", ended.job, error)
+            result = JobResult(problem=_unkept())
+            await self._write_end(ended.job, "failed", result)
+        return result.device_seconds
 
     async def _write_end(self, id: str, state: JobState, result: JobResult) -> Job:
         """The final state and the result in one transaction; only then is anybody told."""
         job = await self._kept(self._store.end(id, state, result))
         if job is None:  # it was ended before, and told
             return await self.get(id)
-        self._hub.ended(job)
-        costs = self._costs.learn(result.nodes)
+        try:
+            self._hub.ended(job)
+            costs = self._costs.learn(result.nodes)
+        except Exception:  # the job has ended: who is told, and what is learned from it, changes nothing of that
+            log.exception("the end of job %s was not taken in", id)
+            return job
         if costs:
             self._store.keep_costs(costs)  # not waited for: an estimate that is lost is learned again
         return job
 
     def _forget(self, id: str, device_seconds: float) -> None:
         self._under_way.pop(id, None)
+        self._tries.pop(id, None)
         self._queue.finish(id, device_seconds)
         self._dispatch()
 
@@ -547,6 +590,8 @@ class Desk:
     def on_ready(self, hello: Hello) -> None:
         """An engine is there: it gets what is running, then what waits."""
         self._has_engine = True
+        for under_way in self._under_way.values():
+            under_way.is_handed_over = False
         self._queue.devices = max(1, len(hello.devices))
         self._queue.most_seconds = self._most_hours * 3600 * self._queue.devices
         self._spawn(self._take_over())
@@ -563,10 +608,7 @@ class Desk:
 
     async def _submit_again(self, id: str) -> None:
         under_way = self._under_way.get(id)
-        if under_way is None:
-            return
-        if under_way.is_cancelled:
-            self._end(Ended(id, "cancelled", {}))
+        if under_way is None or under_way.is_ending or under_way.is_handed_over:
             return
         try:
             started = await self._kept(self._store.running(id))
@@ -574,11 +616,11 @@ class Desk:
             log.warning("job %s cannot be read to be submitted again: %s", id, refusal.message)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._submit_again_later, id)
             return
-        if started is not None and self._has_engine and not under_way.is_ending:
-            under_way.heard = self._monotonic()
-            self._engine.submit(_submission(started.job, started.document))
-            if under_way.is_cancelled:
-                self._engine.cancel(id)
+        except Exception as error:
+            self._give_up(id, error)
+            return
+        if started is not None and not under_way.is_ending:
+            self._hand_over(started)
 
     def _submit_again_later(self, id: str) -> None:
         under_way = self._under_way.get(id)
@@ -589,6 +631,7 @@ class Desk:
         """The engine is gone. What ran stays running: the next engine gets it again."""
         self._has_engine = False
         for id, under_way in list(self._under_way.items()):
+            under_way.is_handed_over = False
             if under_way.is_cancelled and under_way.is_started:
                 self._end(Ended(id, "cancelled", {}))
 
@@ -607,8 +650,12 @@ class Desk:
                 self._hub.events(job, events)
 
     def on_tried(self, message: Tried) -> None:
-        """A process died under a job, or a node of it was kept after one had: the count is kept durably."""
-        if self._hears(message.job):
+        """A process died under a job, or a node of it was kept after one had: the count is kept durably.
+
+        Also told of a job that waits: the last server died with all its processes.
+        """
+        if self._hears(message.job) or message.job in self._queue.waiting:
+            self._tries[message.job] = message.tries
             self._spawn(self._note_tries(message))
 
     async def _note_tries(self, tried: Tried) -> None:
@@ -655,9 +702,9 @@ class Desk:
             log.error("a job's step failed", exc_info=error)
 
 
-def _submission(job: Job, document: bytes) -> Submit:
+def _submission(job: Job, document: bytes, tries: int) -> Submit:
     targets = None if job.targets is None else list(job.targets)
-    return Submit(job.id, document, targets, dict(job.seeds), job.priority, job.client, job.tries)
+    return Submit(job.id, document, targets, dict(job.seeds), job.priority, job.client, tries)
 
 
 def _state_of(ended: Ended) -> JobState:
@@ -685,6 +732,12 @@ def _unkept() -> dict[str, Any]:
         "node_failed",
         "A node failed",
         "The job's result holds a value that JSON cannot carry, so it was not kept. See the server's log.",
+    )
+
+
+def _unreadable() -> dict[str, Any]:
+    return problem_of(
+        "internal", "A mistake of the server", "What the job is cannot be read any more. Send it again; the server's log says more."
     )
 
 

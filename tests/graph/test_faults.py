@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
 from graph.faults import code_of, is_device_fault, memory_kills
+from graph.folder import StoreUnavailable
 from graph.workers import InputChanged, RemoteFailure, WorkerLost
 
 
@@ -47,6 +51,11 @@ def test_a_worker_that_was_killed_is_lost_unless_the_kernel_counted_it() -> None
         (ValueError("no"), "ValueError", "node_failed"),
         (InputChanged("changed", frozenset()), "InputChanged", "input_changed"),
         (RemoteFailure("Refused", "no", ""), "Refused", "refused"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/a/b"), "OSError", "disk_full"),
+        (RemoteFailure("OSError", "[Errno 122] Disk quota exceeded", ""), "OSError", "disk_full"),
+        (StoreUnavailable("/a cannot be used for caching: [Errno 28] No space left on device."), "StoreUnavailable", "disk_full"),
+        (StoreUnavailable("/a cannot be used for caching: [Errno 30] Read-only file system."), "StoreUnavailable", "node_failed"),
+        (ValueError("No space left on device"), "ValueError", "node_failed"),
     ],
 )
 def test_other_failures_have_their_own_words(error: Exception, kind: str, code: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
@@ -134,6 +135,22 @@ def test_a_delayed_task_of_a_cancelled_run_does_not_come_back() -> None:
     assert run.drop_all() == [0]
     schedule.remove(run)
     assert schedule.take(HOST, 2.0) is None
+
+
+@pytest.mark.parametrize("place", [HOST, "d0"])
+def test_a_delayed_task_whose_place_is_disabled_meanwhile_is_stranded_too(place: str) -> None:
+    """It came back as ready when nobody looked for stranded ones any more, and its run never ended."""
+    schedule = Schedule({"d0": GB, "d1": GB})
+    (run,) = added(schedule, run_of({0: [], 1: []}, {} if place == HOST else {task: device(pin="d0") for task in (0, 1)}))
+    assert schedule.take(place, 0.0) == Assignment(run, 0)
+    schedule.delay(run, 0, 1.0)
+    schedule.finished(run, place, 0.0, 0.0)
+    assert schedule.stranded(run) == []
+    schedule.devices["d0"].available_at = math.inf
+    assert schedule.stranded(run, without_host=True) == [0, 1]
+    for task in (0, 1):
+        run.drop_descendants(task)
+    assert schedule.take(place, 2.0) is None
 
 
 def test_a_failed_task_closes_what_depends_on_it() -> None:

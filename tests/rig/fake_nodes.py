@@ -56,6 +56,17 @@ def step(ctx: Context, value: float, by: float = 1.0, seconds: float = 0.0) -> f
     return value + by
 
 
+@node(title="Gate", version=1)
+def gate(ctx: Context, value: float, name: str) -> float:
+    """Wait until the test opens the gate of this name, hearing a cancel."""
+    witness(ctx, "start")
+    path, waiting = f"{os.environ['RIG_WITNESS']}.{name}", threading.Event()
+    while not os.path.exists(path):
+        ctx.progress(0, 1)
+        waiting.wait(HEARTBEAT)
+    return value
+
+
 @node(title="Quick step", version=1)
 def quick(ctx: Context, value: float, by: float = 1.0) -> float:
     """Add on the host, unwitnessed: for counting jobs a second."""
@@ -88,11 +99,22 @@ def hold(ctx: Context, value: float, seconds: float = 3600.0) -> float:
     return value
 
 
+How = Literal["segv", "kill", "exit0", "exit1", "stop"]
+
+
 @node(title="Die", version=1, place="device")
-def die(
-    ctx: Context, value: float, how: Literal["segv", "kill", "exit0", "exit1", "stop"] = "segv", times: int = 1_000_000
-) -> float:
-    """End the process it runs in, the first `times` times."""
+def die(ctx: Context, value: float, how: How = "segv", times: int = 1_000_000) -> float:
+    """End the device's process, the first `times` times."""
+    return end_process(ctx, value, how, times)
+
+
+@node(title="Die on the host", version=1)
+def host_die(ctx: Context, value: float, how: How = "segv", times: int = 1_000_000) -> float:
+    """End a host worker, the first `times` times."""
+    return end_process(ctx, value, how, times)
+
+
+def end_process(ctx: Context, value: float, how: How, times: int) -> float:
     if witness(ctx, "start") < times:
         if how == "segv":
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -122,6 +144,13 @@ def out_of_memory(ctx: Context, value: float, shape: Literal["memory", "cuda", "
     if shape == "cuda":
         raise RuntimeError("CUDA error: out of memory")
     raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
+
+
+@node(title="Long text", version=1)
+def long_text(ctx: Context, value: float, length: int = 10) -> str:
+    """A text of so many characters."""
+    witness(ctx, "start")
+    return "x" * length
 
 
 @node(title="Paint", version=1, output="image")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,9 +108,16 @@ class Server:
     """`latentgraph serve` on one data folder; may be killed and started again."""
 
     def __init__(
-        self, home: Path, *arguments: str, pack: Path, devices: str = "cpu:0", environment: Mapping[str, str] | None = None
+        self,
+        home: Path,
+        *arguments: str,
+        pack: Path,
+        devices: str = "cpu:0",
+        environment: Mapping[str, str] | None = None,
+        under: Sequence[str] = (),
     ) -> None:
-        self.home, self.arguments, self.devices = home, arguments, devices
+        """`under`: a command that carries out the one after it in the same process, with `exec`."""
+        self.home, self.arguments, self.devices, self.under = home, arguments, devices, list(under)
         self.witness = home.parent / "witness"
         self.environment = {
             **os.environ,
@@ -130,7 +137,7 @@ class Server:
     def start(self, *more: str) -> Server:
         """Start it and wait until it has printed its address."""
         port = str(self.port)  # the same again after a restart
-        command = [sys.executable, "-c", "from server.start import main; main()", "serve", "--json", "--port", port]
+        command = [*self.under, sys.executable, "-c", "from server.start import main; main()", "serve", "--json", "--port", port]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--devices", self.devices, *self.arguments, *more],
@@ -240,6 +247,10 @@ class Server:
             lambda: job if (job := self.job(id))["state"] in final else None, f"job {id} to end", patience_s
         )
         return found
+
+    def open_gate(self, name: str) -> None:
+        """Let the nodes go on that wait at this gate."""
+        self.witness.with_name(f"{self.witness.name}.{name}").touch()
 
     def witnessed(self) -> list[list[str]]:
         """The lines of the witness file."""

@@ -22,12 +22,20 @@ from server.problems import Refusal, problem_json
 
 _READS: Final = ("invalid_workflow", "too_large", "forbidden")
 _CHANGES: Final = ("precondition_required", "precondition_failed", "disk_full", "forbidden")
+#: For the document: the same request to validate, to plan, and (with a node) to ask why.
+_EXAMPLE: Final[JsonObject] = {"workflow": "mini_text_to_image", "inputs": {"seed": 8}}
+_DOCUMENT: Final[JsonObject] = {
+    "format": "latentgraph/workflow",
+    "version": "1.0",
+    "nodes": {"three": {"type": "number", "inputs": {"value": 3}}},
+    "outputs": {"three": {"from": "three.value"}},
+}
 
 
 class WorkflowBody(Model):
     """A workflow document; GET /v1/workflow.schema.json has its JSON Schema."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, json_schema_extra={"examples": [_DOCUMENT]})
 
     @property
     def raw(self) -> dict[str, Any]:  # Any: plain JSON
@@ -106,6 +114,8 @@ class RestoreRequest(Model):
 class ValidateRequest(Model):
     """What is to be checked."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved one."""
     inputs: JsonObject = {}
@@ -124,6 +134,8 @@ class Validated(Model):
 class PlanRequest(Model):
     """What would run: the body of POST /v1/jobs."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
     workflow: JsonObject | Name
     inputs: JsonObject = {}
     targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=1000)
@@ -135,6 +147,8 @@ class PlanRequest(Model):
 
 class WhyRequest(Model):
     """Which node is asked about."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{**_EXAMPLE, "node": "denoise"}]})
 
     workflow: JsonObject | Name
     inputs: JsonObject = {}

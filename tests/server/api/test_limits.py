@@ -6,6 +6,7 @@ import ast
 import asyncio
 import json
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -258,11 +259,33 @@ def test_a_compressed_body_is_not_expanded(home: Path, routes: list[Route], codi
     run(step())
 
 
-def test_a_route_without_a_body_takes_none(home: Path, routes: list[Route]) -> None:
+JSON = {"Content-Type": "application/json"}
+
+
+async def in_pieces(body: bytes) -> AsyncIterator[bytes]:
+    for at in range(len(body)):
+        yield body[at : at + 1]
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b" {}\n"])
+def test_a_route_without_a_body_takes_an_empty_one(home: Path, routes: list[Route], body: bytes) -> None:
     async def step() -> None:
         async with served(home, routes) as server:
-            status, _, problem = await server.ask("DELETE", "/v1/values", data=b"{}", headers=server.bearer)
-            assert (status, problem["detail"]) == (413, "DELETE /v1/values takes no body. Send none.")
+            assert (await server.ask("DELETE", "/v1/values", data=body, headers=server.bearer | JSON))[0] == 204
+            chunked = in_pieces(body)
+            assert (await server.ask("DELETE", "/v1/values", data=chunked, headers=server.bearer | JSON))[0] == 204
+
+    run(step())
+
+
+@pytest.mark.parametrize(
+    ("body", "more"), [(b"{}", {}), (b'{"a": 1}', JSON), (b"[]", JSON), (b"{}", JSON | {"Content-Encoding": "gzip"})]
+)
+def test_a_route_without_a_body_takes_nothing_else(home: Path, routes: list[Route], body: bytes, more: dict[str, str]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            status, _, problem = await server.ask("DELETE", "/v1/values", data=body, headers=server.bearer | more)
+            assert (status, problem["detail"]) == (413, "DELETE /v1/values takes no body. Send none, or {}.")
 
     run(step())
 
@@ -594,3 +617,15 @@ def test_what_is_no_http_gets_400_without_an_echo(home: Path, routes: list[Route
                 assert b"nosniff" in answer
 
     run(step())
+
+
+@pytest.mark.spec("R-L04")
+def test_who_has_not_shown_the_token_can_send_only_a_short_body(home: Path) -> None:
+    """Thousands of connections of nobody's may be open: each may take some kilobytes of memory, not megabytes."""
+
+    async def body() -> None:
+        async with served(home, whole=True) as server:
+            status, _, problem = await server.ask("POST", "/v1/session", json={"token": "x" * 5000})
+            assert (status, problem["code"], problem["limit_bytes"]) == (413, "too_large", 4096)
+
+    run(body())

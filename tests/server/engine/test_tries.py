@@ -11,7 +11,6 @@ import pytest
 from graph.trials import Ledger, open_tries
 from server.engine.link import DIED
 from server.engine.messages import Ended, Status, Tried
-from server.jobs.record import MOST_TRIES
 from server.problems import Refusal
 from tests.graph.engine_kit import n, workflow
 from tests.server.engine.link_kit import gated, lab, run, tallied
@@ -51,17 +50,6 @@ def test_a_job_that_kills_every_worker_ends_after_three_tries_and_others_are_not
             one.open("door")
             (good,) = await one.listener.end_of("good")
             assert good.state == "done"
-
-    run(test())
-
-
-def test_a_job_that_had_its_tries_before_is_not_tried_again(home: Path) -> None:
-    async def test() -> None:
-        async with lab(home) as one:
-            ended = await one.run("a", tallied(), tries=MOST_TRIES)
-            assert (ended.state, ended.result["problem"]["code"]) == ("failed", "worker_lost")
-            assert "A process died under this job 3 times in a row, so it is not tried again" in ended.result["problem"]["detail"]
-            assert one.ran == []
 
     run(test())
 

@@ -262,7 +262,7 @@ def test_no_answer_in_time_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) 
     "address",
     [
         "127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1", "::1", "::",
-        "fe80::1%eth0", "fc00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001::1", "ff02::1",
+        "fe80::1%eth0", "fc00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "::127.0.0.1", "fec0::1", "2002:7f00:1::", "2001::1", "ff02::1",
     ],
 )  # fmt: skip
 def test_a_name_that_leads_into_a_private_network_is_refused_before_anything_is_sent(address: str) -> None:

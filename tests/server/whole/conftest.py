@@ -26,6 +26,16 @@ def catalogue_with_pack(tmp_path_factory: pytest.TempPathFactory, pack: Path) ->
     return folder
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, catalogue_with_pack: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder of this test, with the catalogue in it. Not the one of the tests above: its catalogue has no pack."""
+    folder = tmp_path / "home"
+    shutil.copytree(catalogue_with_pack, folder)
+    folder.chmod(0o700)
+    monkeypatch.setenv("LATENTGRAPH_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture
 def make_server(tmp_path: Path, pack: Path, catalogue_with_pack: Path) -> MakeServer:
     """Makes a server that is not started yet, on a fresh data folder with the catalogue in it."""
