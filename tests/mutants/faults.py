@@ -61,7 +61,6 @@ JOB_ROUTES, SOCKET, CLIENT = (
     "tests/server/api/test_socket.py",
     "tests/server/api/test_client.py",
 )
-WORKERS = "tests/graph/test_workers.py"
 CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/graph/test_cache_faults.py",
     "tests/nodes/test_out_of_memory.py",
@@ -69,7 +68,6 @@ CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/nodes/test_tensor_header.py",
     "tests/test_no_code_from_data.py",
 )
-WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
 
 FAULTS: Final = (
     # ---- keys ----
@@ -330,79 +328,6 @@ FAULTS: Final = (
         "errors are told to the client", "server/api/front.py",
         "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
         ("tests/server/api/test_route.py",),
-    # ---- guarantees: one result (3), no damaged entry (5), memory (8), no other settings (9), data is no code (19, 20), limits (22) ----
-    Fault(
-        "every one of fifty jobs computes for itself", "graph/execute.py",
-        "if under_way is not None and not under_way.cancelled:", "if False:", (CACHES,),
-    ),
-    Fault(
-        "a file is looked at through its mapping before it is trusted", "graph/store.py",
-        "(file.digest() if file.is_mapped else sha256(view).digest())", "sha256(view).digest()", (CACHES,),
-    ),
-    Fault(
-        "an entry of disk_cache is not checked", "graph/disk_cache.py",
-        "if check and _digest_in(file, content) != digest:", "if False:", ("tests/graph/test_disk_cache.py",),
-    ),
-    Fault(
-        "a node that cancels itself ends its run as done", "graph/execute.py",
-        "            elif job.flight.cancelled:\n", "            elif True:\n", (CACHES,),
-    ),
-    Fault(
-        "a library's refusal to allocate is no lack of memory", "graph/shortage.py",
-        'r"|CUBLAS_STATUS_ALLOC_FAILED|', 'r"|', ("tests/graph/test_shortage.py",),
-    ),
-    Fault(
-        "a lack of memory says nothing of how much", "graph/active.py",
-        'lack = f": {shortage.text}" if shortage.text else ""', 'lack = ""', (MEMORY,),
-    ),
-    Fault(
-        "a failed try keeps its tensors for the next", "nodes/runtime.py",
-        "            clear_frames(error)  # else the tensors of the failed call stay for as long as the error\n", "", (MEMORY,),
-    ),
-    Fault(
-        "a wrapped lack of memory is another error", "nodes/runtime.py",
-        "        found = found.__cause__ or found.__context__\n", "        return None\n", (MEMORY,),
-    ),
-    Fault(
-        "weights that changed after planning are used", "nodes/recipes.py",
-        "    if found != recipe.weights:\n", "    if False:\n", (MODELS,),
-    ),
-    Fault(
-        "infinity is drawn as white", "nodes/decode.py",
-        '        demand_finite(pixels, "image", "the picture")', "        pass", ("tests/nodes/test_finite.py",),
-    ),
-    Fault(
-        "a prompt is a format string", "nodes/text.py",
-        "tokenize(live, prompt)", "tokenize(live, prompt.format(ctx))", (NO_CODE,),
-    ),
-    Fault(
-        "a model's template is rendered", "nodes/families/zimage.py",
-        'prompt = f"<|im_start|>user\\n{text}<|im_end|>\\n<|im_start|>assistant\\n"',
-        'prompt = tokenizer.apply_chat_template([{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True)', (MODELS,),
-    ),
-    Fault(
-        "a model may name code", "nodes/configs.py",
-        "if key in CODE_KEYS and", "if False and", (MODELS,),
-    ),
-    Fault(
-        "a model folder may hold code", "nodes/configs.py",
-        'if path.suffix.lower() in (".py",', 'if path.suffix.lower() in ("",', (MODELS,),
-    ),
-    Fault(
-        "a layer count has no limit", "nodes/configs.py",
-        '("layer", 1000), ', "", (MODELS,),
-    ),
-    Fault(
-        "a header may be of any size", "nodes/tensor_header.py",
-        " or length > MAX_HEADER_BYTES:", ":", (HEADER,),
-    ),
-    Fault(
-        "tensors of a file may overlap", "nodes/tensor_header.py",
-        "        if begin != at:\n", "        if begin > at:\n", (HEADER,),
-    ),
-    Fault(
-        "a name may stand in a header twice", "nodes/tensor_header.py",
-        "    if len(found) != len(pairs):\n", "    if False:\n", (HEADER,),
     ),
     # ---- tries, deaths and hangs of workers (guarantees 7, 10, 12) ----
     Fault(
