@@ -737,7 +737,9 @@ def _unkept() -> dict[str, Any]:
 
 def _unreadable() -> dict[str, Any]:
     return problem_of(
-        "internal", "A mistake of the server", "What the job is cannot be read any more. Send it again; the server's log says more."
+        "internal",
+        "A mistake of the server",
+        "What the job is cannot be read any more. Send it again; the server's log says more.",
     )
 
 

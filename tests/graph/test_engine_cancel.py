@@ -16,7 +16,21 @@ from graph.events import NodeEvent, RunEvent
 from graph.node import node
 from graph.registry import Registry
 from graph.workers import PlainRuntime
-from tests.graph.engine_kit import PATIENCE, Lab, add, costly_clock, gate, n, ran, registry, started, states_of, until, with_specs, workflow
+from tests.graph.engine_kit import (
+    PATIENCE,
+    Lab,
+    add,
+    costly_clock,
+    gate,
+    n,
+    ran,
+    registry,
+    started,
+    states_of,
+    until,
+    with_specs,
+    workflow,
+)
 
 WAITING = workflow("end", top=n("add", a=1.0), w=n("wait", a="@top"), end=n("add", a="@w", b=1.0))
 

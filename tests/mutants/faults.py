@@ -678,12 +678,12 @@ FAULTS: Final = (
         "os.rename(f\"{path}{suffix}\", path.with_name(name + suffix))", "os.unlink(f\"{path}{suffix}\")", (JOBS["store"],),
     ),
     Fault(
-        "a try is counted after it", "server/jobs/store.py",
-        "max(most.get(id, 0), before + 1)", "max(most.get(id, 0), before)", (JOBS["desk"],),
+        "a try is counted after it", "server/engine/link.py",
+        "max(found.get(one.run, 0), one.tries + 1)", "max(found.get(one.run, 0), one.tries)", ("tests/server/engine/test_tries.py",),
     ),
     Fault(
         "tries are forgotten when the engine dies", "server/jobs/desk.py",
-        "job.priority, job.client, job.tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
+        "job.priority, job.client, tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
     ),
     Fault(
         "the Idempotency-Key is ignored", "server/jobs/store.py",

@@ -82,6 +82,7 @@ def test_a_plan_that_never_ends_costs_its_job_a_try_and_the_engine_its_life(home
     run(test())
 
 
+@pytest.mark.proves(7)
 def test_what_died_before_the_server_started_is_charged_when_it_starts(home: Path) -> None:
     ledger = Ledger(home / "tries")
     ledger.open(7, [("a", 0), ("b", 1)], "x")

@@ -831,7 +831,9 @@ def test_a_job_that_cannot_be_read_any_more_fails_and_others_go_on(home: Path, w
             result = (await made.desk.get(bad)).result
             assert result is not None
             assert result.problem is not None
-            assert result.problem["detail"] == "What the job is cannot be read any more. Send it again; the server's log says more."
+            assert (
+                result.problem["detail"] == "What the job is cannot be read any more. Send it again; the server's log says more."
+            )
             assert list(made.desk._queue.under_way) == others
 
     run(work())
