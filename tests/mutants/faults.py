@@ -61,6 +61,7 @@ JOB_ROUTES, SOCKET, CLIENT = (
     "tests/server/api/test_socket.py",
     "tests/server/api/test_client.py",
 )
+WORKERS = "tests/graph/test_workers.py"
 CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/graph/test_cache_faults.py",
     "tests/nodes/test_out_of_memory.py",
@@ -68,6 +69,7 @@ CACHES, MEMORY, MODELS, HEADER, NO_CODE = (
     "tests/nodes/test_tensor_header.py",
     "tests/test_no_code_from_data.py",
 )
+WORKERS, DEATHS, TRIALS = "tests/graph/test_workers.py", "tests/graph/test_engine_deaths.py", "tests/graph/test_trials.py"
 
 FAULTS: Final = (
     # ---- keys ----
