@@ -834,6 +834,8 @@ class Executor:
         id, element = tasks.id_of(task), tasks.element[task]
         said, code, trace = failure or (message, "", "")
         digests = tuple([value.digest.hex() for value in values])
+        if values and run.id:
+            run.keep_small(task, values)
         run.results[task] = NodeResult(
             id, element, tasks.spec_of(task).id, state, seconds, place, run.key_of(task), said, run.notes.pop(task, ""),
             code, trace, digests,

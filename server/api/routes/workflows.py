@@ -14,6 +14,7 @@ from graph.document import Document, write_document
 from graph.errors import Problem, WorkflowError
 from server.api.models import JsonObject, Model, Name, NodeId, WorkflowProblem
 from server.api.route import JSON, Answer, Call, route
+from server.api.routes.jobs import JobRequest
 from server.library.checking import MOST_PROBLEMS, Checked, check, read_object, refusal_of, refuse_large
 from server.library.names import content_disposition
 from server.library.precondition import Precondition
@@ -129,20 +130,6 @@ class Validated(Model):
     problems: list[WorkflowProblem]
     nodes: int
     """How many nodes it has, subgraphs unfolded."""
-
-
-class PlanRequest(Model):
-    """What would run: the body of POST /v1/jobs."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
-
-    workflow: JsonObject | Name
-    inputs: JsonObject = {}
-    targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=1000)
-    """Nodes ("node") or ports ("node.port") that are wanted; without: the named outputs and every effect."""
-    priority: int = Field(0, ge=-100, le=100)
-    client: Annotated[str, StringConstraints(max_length=64)] | None = None
-    webhook: Annotated[str, StringConstraints(max_length=64)] | None = None
 
 
 class WhyRequest(Model):
@@ -320,7 +307,7 @@ async def validate_workflow(call: Call, body: ValidateRequest) -> Validated:
     "POST", "/v1/workflows/plan", tags=("workflows",),
     refuses=("not_found", *_READS, "catalogue_unavailable", "engine_unavailable", "not_ready_in_time"),
 )  # fmt: skip
-async def plan_workflow(call: Call, body: PlanRequest) -> PlanView:
+async def plan_workflow(call: Call, body: JobRequest) -> PlanView:
     """Tell what a run would do: what is remembered, what runs and where, how long, how much memory. Draws no seeds."""
     text = await _runnable(call, body.workflow, body.inputs)
     found = await call.services.engine.ask("plan", document=text, targets=body.targets)
