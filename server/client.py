@@ -501,7 +501,7 @@ class AsyncSubmittedJob:
             raise WaitedTooLong(self.id, timeout_s or 0.0) from error
 
     async def cancel(self) -> JobOutcome:
-        """End it; it may go on for a step."""
+        """End it; it may go on for a step. One that has ended already is refused (code `conflict`)."""
         return JobOutcome.of(await self._client._send("POST", f"{self._path}/cancel"))
 
     async def retry(self) -> AsyncSubmittedJob:

@@ -284,12 +284,12 @@ async def read_job_document(call: Call, id: JobId) -> Answer[JsonObject]:
     return cast("Answer[JsonObject]", web.Response(body=content, content_type=JSON))  # as it lies there: reading takes time
 
 
-@route("POST", "/v1/jobs/{id}/cancel", tags=("jobs",), refuses=("not_found",))
+@route("POST", "/v1/jobs/{id}/cancel", tags=("jobs",), refuses=("not_found", "conflict"))
 async def cancel_job(call: Call, id: JobId) -> JobView:
     """Cancel a job.
 
     A queued one is cancelled in the answer; of a running one the answer still says `running`, and it ends at its next
-    step. Cancelling a job that has ended changes nothing.
+    step. A job that has ended is left as it is (409, with its `state`).
     """
     return _view(call, *_newest(call, await call.services.desk.cancel(id)))
 

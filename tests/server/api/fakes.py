@@ -91,6 +91,8 @@ class FakeDesk:
 
     async def cancel(self, id: str) -> Job:
         job = await self.get(id)
+        if job.is_final:
+            raise Refusal("conflict", f"The job is {job.state} already; what has ended cannot be cancelled.", state=job.state)
         return self.end(id, "cancelled") if job.state == "queued" else job
 
     async def retry(self, id: str, client: str, idempotency: tuple[str, bytes] | None = None) -> Accepted:

@@ -260,7 +260,7 @@ def test_cancel_ends_a_queued_job_at_once_and_leaves_an_ended_one_alone(tmp_path
             assert (status, body["state"]) == (200, "running")
             desk.end(second)
             status, body = await act(server, "POST", f"/v1/jobs/{second}/cancel")
-            assert (status, body["state"]) == (200, "done")
+            assert (status, body["code"], body["state"]) == (409, "conflict", "done")
 
     run(check())
 

@@ -74,7 +74,7 @@ def sweep(make_server: MakeServer, tmp_path: Path, every: int) -> None:
         with pytest.raises(BlockingIOError):
             nobody.accept()
         pid = server.pid
-    until(lambda: f"{pid} +++ exited" in log.read_text(errors="replace"), "strace to have written all")
+    until(lambda: re.search(rf"^{pid} +\+\+\+ ", log.read_text(errors="replace"), re.MULTILINE), "strace to have written all")
     found = [line for line in log.read_text(errors="replace").splitlines() if MARK in line and not is_inside(line, server.home)]
     assert (outside / MARK).read_text() == "what nobody may read"
     assert found == []
