@@ -20,8 +20,8 @@ import aiohttp
 import msgpack
 import pytest
 
+from tests.rig.every_request import RUNNING, requests, send
 from tests.rig.serving import ROOT, Server, chain, n, running, until, workflow
-from tests.rig.sweep import RUNNING, requests, send
 from tests.server.whole.conftest import MakeServer
 from tests.server.whole.test_paths import furnished
 
