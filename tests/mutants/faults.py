@@ -684,7 +684,7 @@ FAULTS: Final = (
         "max(found.get(one.run, 0), one.tries + 1)", "max(found.get(one.run, 0), one.tries)", ("tests/server/engine/test_tries.py",),
     ),
     Fault(
-        "tries are forgotten when the engine dies", "server/jobs/desk.py",
+        "tries are forgotten when the engine dies", "server/jobs/dispatch.py",
         "job.priority, job.client, tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
     ),
     Fault(
@@ -713,7 +713,7 @@ FAULTS: Final = (
         (f"{JOBS['desk']}::test_a_retry_is_a_new_job_with_the_same_document_and_seeds",),
     ),
     Fault(
-        "an end that the disk refused is forgotten", "server/jobs/desk.py",
+        "an end that the disk refused is forgotten", "server/jobs/dispatch.py",
         "            self._unwritten[ended.job] = ended\n", "", (JOBS["desk"], JOBS["simulation"]),
     ),
     Fault(
@@ -721,7 +721,7 @@ FAULTS: Final = (
         "        if self._is_draining:\n            raise", "        if False:\n            raise", (JOBS["desk"],),
     ),
     Fault(
-        "what ran is lost with its engine", "server/jobs/desk.py",
+        "what ran is lost with its engine", "server/jobs/dispatch.py",
         "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
     ),
     # ---- streams, webhooks and the client ----
