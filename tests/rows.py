@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -49,23 +49,31 @@ def all_rows() -> list[str]:
 def marked_tests() -> Iterator[Marked]:
     """The test functions under tests/."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
-                yield marks_of(path.relative_to(ROOT).as_posix(), node)
+        yield from marks_in(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
 
 
-def marks_of(path: str, test: ast.FunctionDef | ast.AsyncFunctionDef) -> Marked:
-    """What the decorators of a test say."""
+def marks_in(path: str, source: str) -> list[Marked]:
+    """The test functions of a file; they have its `pytestmark` too."""
+    tree = ast.parse(source)
+    of_all: list[ast.expr] = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+            of_all += node.value.elts if isinstance(node.value, ast.List) else [node.value]
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    tests = [function for function in functions if function.name.startswith("test")]
+    return [_marked(f"{path}::{test.name}", [*test.decorator_list, *of_all]) for test in tests]
+
+
+def _marked(id: str, decorators: Iterable[ast.expr]) -> Marked:
     marks: dict[str, list[object]] = {}
-    for decorator in test.decorator_list:
+    for decorator in decorators:
         call = decorator if isinstance(decorator, ast.Call) else None
         name = ast.unparse(call.func if call else decorator).removeprefix("pytest.mark.")
         found = marks.setdefault(name, [])
         if call is not None and name in ("spec", "proves"):
             found.extend(ast.literal_eval(argument) for argument in call.args)
     rows, proves = tuple(map(str, marks.get("spec", ()))), tuple(int(str(number)) for number in marks.get("proves", ()))
-    return Marked(f"{path}::{test.name}", rows, proves, "long" in marks)
+    return Marked(id, rows, proves, "long" in marks)
 
 
 def coverage() -> dict[str, list[Marked]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rows import WITHOUT, all_rows, main, marked_tests, without_tests
+from tests.rows import WITHOUT, Marked, all_rows, main, marked_tests, marks_in, without_tests
 
 #: Groups of the feature table that the server's issue does not hold; their rows are marked all the same.
 OTHERS = "0ABCDEFGHKMNOP"
@@ -37,3 +37,17 @@ def test_the_list_is_printed_with_a_line_per_row(capsys: pytest.CaptureFixture[s
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[:-1]] == all_rows()
     assert lines[-1].startswith(f"{128 - len(without_tests())} of 128 rows have tests; without: ")
+
+
+def test_marks_are_read_as_pytest_reads_them() -> None:
+    source = """
+pytestmark = [pytest.mark.slow, pytest.mark.spec("R-L09")]
+
+@pytest.mark.spec("I2", "R-C01")
+@pytest.mark.proves(1, 2)
+@pytest.mark.long
+def test_it(): ...
+
+def helper(): ...
+"""
+    assert marks_in("a.py", source) == [Marked("a.py::test_it", ("I2", "R-C01", "R-L09"), (1, 2), True)]

@@ -31,6 +31,7 @@ class Storm:
     def kill(self, target: Target, most_seconds: float) -> None:
         """Wait a random time, then kill -9. A server is started again; engine and workers must come back by themselves."""
         self._let_tries_pass(target)
+        until(self._is_at_work, f"a node to run (seed {self.seed})")
         threading.Event().wait(self.random.uniform(0.02, most_seconds))
         self.look()
         if target == "server":
@@ -48,6 +49,11 @@ class Storm:
         """A third death in a row under one job would fail it, as it should: wait until its count is back."""
         if target == "worker":
             until(lambda: all(self.server.job(id)["tries"] < 2 for id in self.jobs), "no job to be at its last try", 180)
+
+    def _is_at_work(self) -> bool:
+        """Whether a node runs, or nothing is left to run."""
+        jobs = [self.server.job(id) for id in self.jobs if id not in self.told]
+        return all(job["state"] in FINAL for job in jobs) or any(job["counts"].get("running") for job in jobs)
 
     def look(self) -> bool:
         """Read every job; whether all have ended. What was final must be unchanged."""

@@ -11,7 +11,6 @@ from hashlib import sha256
 from http.client import HTTPException
 from typing import Any
 
-from graph.context import Context
 from nodes.image import to_pictures
 from tests.rig.fake_nodes import paint
 from tests.rig.serving import Server, n, until, workflow
@@ -32,7 +31,7 @@ def small_painting(value: float) -> dict[str, Any]:
 
 def colour(value: float) -> str:
     """What `pictures` says of the picture that `small_painting` publishes."""
-    (picture,) = to_pictures(paint(Context(), value=value + 1.0))
+    (picture,) = to_pictures(paint(value=value + 1.0))
     return sha256(repr(picture.size).encode() + picture.convert("RGB").tobytes()).hexdigest()
 
 
@@ -44,6 +43,7 @@ class Sweep:
         self.asked: list[str] = []
         self.answered: dict[str, str] = {}
         self.told: dict[str, dict[str, Any]] = {}
+        self.kills = 0
 
     def live(self, name: str, number: int) -> bool:
         """A life that is killed at this call; whether there was none such."""
@@ -65,6 +65,7 @@ class Sweep:
         assert code in (0, -signal.SIGKILL), (
             f"killed at {name} {number}, the server ended with {code}: {self.server.log()[-3000:]}"
         )
+        self.kills += code != 0
         return code == 0
 
     def _code(self) -> int:
