@@ -802,4 +802,34 @@ FAULTS: Final = (
         "a world draws from dice of its own", "tests/server/jobs/test_simulation.py",
         "random.Random(seed)", "random.Random()", (JOBS["simulation"],),
     ),
+    # ---- found when the first wave was reviewed ----
+    Fault(
+        "an engine that ends fails what it plans", "server/engine/process.py",
+        "        if work.is_left:  # what it was planned with", "        if False:  # what it was planned with",
+        ("tests/server/engine/test_leaving.py",),
+    ),
+    Fault(
+        "a job that cannot be read holds up all others", "server/jobs/dispatch.py",
+        "        except Exception as error:\n            self._give_up(id, error)\n            return\n        if started is not None",
+        "        if started is not None", (JOBS["desk"],),
+    ),
+    Fault(
+        "an end that the disk denied is never told", "server/jobs/dispatch.py",
+        "            job = found(await self._kept(self._store.get(id)), id)\n",
+        "            return found(await self._kept(self._store.get(id)), id)\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "a cancel asks an engine that never had the job", "server/jobs/desk.py",
+        "            if under_way.is_handed_over:\n", "            if self._has_engine:\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "an engine that hangs at its end is waited for", "server/engine/link.py",
+        "            asyncio.get_running_loop().call_later(ENDING_S, self._end_late, self._process)\n", "",
+        ("tests/server/engine/test_link.py::test_an_engine_that_does_not_end_for_a_reload_is_killed",),
+    ),
+    Fault(
+        "delayed tasks of a disabled place are forgotten", "graph/schedule.py",
+        "                found.append(task)\n        return sorted({", "                pass\n        return sorted({",
+        ("tests/graph/test_schedule.py",),
+    ),
 )  # fmt: skip

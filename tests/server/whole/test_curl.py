@@ -27,7 +27,9 @@ def test_the_lines_of_the_readme_submit_follow_and_fetch(make_server: MakeServer
     with running(make_server(name=".latentgraph")) as server:
         script = text.replace("127.0.0.1:8765", f"127.0.0.1:{server.port}")  # the one thing that a test must choose itself
         assert script != text
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
         (job,) = server.get("/v1/jobs").json["jobs"]
     assert (job["state"], job["inputs"]["prompt"]) == ("done", "a small green ring on a white background")
     assert "event: snapshot" in done.stdout
