@@ -8,11 +8,15 @@ WORKFLOW ?= workflows/mini_text_to_image.json
 export LATENTGRAPH_HOME ?= $(CURDIR)/.latentgraph
 
 .DEFAULT_GOAL := demo
-.PHONY: demo install test test-all bench mini mutants clean
+.PHONY: demo serve install test test-all bench mini mutants clean
 
 # Draws a picture and prints its path. The second time every node but the save is remembered.
 demo: $(VENV)/.installed
 	@$(BIN)/latentgraph run $(WORKFLOW) --output outputs
+
+# Serves the page and the API on 127.0.0.1:8765 and prints the link; Ctrl-C lets running jobs end.
+serve: $(VENV)/.installed
+	@$(BIN)/latentgraph serve
 
 install: $(VENV)/.installed
 

@@ -22,6 +22,8 @@ from graph.workers import Value, Worker, said_of
 
 #: Events that may wait for a run's reader before they are thinned; states are kept whatever their number.
 MOST_EVENTS: Final = 1000
+#: Small plain outputs that one run keeps.
+MOST_SMALL_BYTES: Final = 2**20
 
 
 class NodeResult(NamedTuple):
@@ -116,6 +118,9 @@ class ActiveRun:
         self._thin_at = MOST_EVENTS
         self._telling = threading.Lock()
         self.results: dict[int, NodeResult] = {}
+        #: Of a server's job: the small plain outputs (see `Value.small`) of tasks, so far as they have room.
+        self.small: dict[int, tuple[Any, ...]] = {}
+        self._small_bytes = 0
         self.notes: dict[int, str] = {}
         self.messages: list[str] = []
         self.executing = 0
@@ -151,6 +156,14 @@ class ActiveRun:
             if all(ref.task in hits for ref in tasks.refs[task]):
                 key = keys.content_key(tasks.skeleton[task], [hits[ref.task][ref.output] for ref in tasks.refs[task]])
         return key.hex() if key else ""
+
+    def keep_small(self, task: int, values: Sequence[Value]) -> None:
+        """Keep the small plain ones of a task's outputs, unless they are too many by now."""
+        found = tuple([value.small() for value in values])
+        size = sum([64 + len(one) if type(one) is str else 8 for one in found if one is not None])
+        if size and self._small_bytes + size <= MOST_SMALL_BYTES:
+            self.small[task] = found
+            self._small_bytes += size
 
     def tell(self, event: Event) -> None:
         """Add an event to the batch; the listener hears of a batch once."""

@@ -212,6 +212,17 @@ class Handle:
         """The result of a run that has ended."""
         return self._engine.result_of(self._run)
 
+    def outputs_under(self, keys: Sequence[bytes]) -> dict[bytes, tuple[bytes, ...]]:
+        """The digests of what is remembered under keys of nodes, in port order."""
+        return {key: action.outputs for key, action in self._engine.memories.memo.find(keys).items()}
+
+    def small_values(self, digests: Sequence[bytes]) -> dict[bytes, int | float | str | bool]:
+        """Those of these values that are small and plain (see `Value.small`) and in RAM now."""
+        found = self._engine.memories.memo.values.find(digests)
+        return {
+            digest: small for digest, value in found.items() if isinstance(value, Value) and (small := value.small()) is not None
+        }
+
 
 class _Loaded(NamedTuple):
     compiled: Compiled

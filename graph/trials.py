@@ -136,9 +136,3 @@ def _tries_in(slot: bytes) -> list[Try]:
         return []
     runs, node = unpack(body)
     return [Try(run, tries, node) for run, tries in runs]
-
-
-def clear(path: Path) -> None:
-    """Take all notes back, once their runs are charged. Raises OSError."""
-    with suppress(FileNotFoundError):
-        os.truncate(path, 0)

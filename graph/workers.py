@@ -6,19 +6,24 @@ process of its own. Both pass the same contract tests.
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from graph.blob import digest_of
 from graph.context import Context, Preview, Recipe
 from graph.errors import Cancelled, LatentgraphError
 from graph.expand import Functions, complete, outputs_in, widened
 from graph.spec import NodeSpec
-from graph.types import Packed, WireType, decode, encode
+from graph.types import PLAIN_NAMES, Packed, WireType, decode, encode
+
+#: A text up to this many bytes in UTF-8 is kept with what is told of a node.
+SMALL_BYTES: Final = 4096
+_PLAIN_TYPES: Final = frozenset(PLAIN_NAMES.values())
 
 
 class WorkerLost(LatentgraphError):
@@ -134,6 +139,13 @@ class Value:
             self._object = decode(self._packed, wire_types)
         return self._object
 
+    def small(self) -> int | float | str | bool | None:
+        """The value itself if it is a finite number of at most 64 bits, a text of at most `SMALL_BYTES` or a truth; else None."""
+        made = self._object
+        if made is None and self._packed is not None and not self._packed.tensors and self._packed.type in _PLAIN_TYPES:
+            made = self._packed.fields["value"]
+        return made if is_small(made) else None
+
     def packed(self) -> Packed:
         """The packed form, zero-copy."""
         return self._packed if self._packed is not None else encode(self._object)
@@ -146,6 +158,21 @@ class Value:
         if self._packed is None:
             return 64
         return _size(self._packed.fields) + sum(len(tensor.data) for tensor in self._packed.tensors.values())
+
+
+def is_small(value: object) -> bool:
+    """Whether a value is plain, is not longer than `SMALL_BYTES`, and comes out of any frame and of JSON as it was."""
+    kind = type(value)
+    if kind is bool:
+        return True
+    if kind is str:
+        try:
+            return len(value) <= SMALL_BYTES and len(value.encode()) <= SMALL_BYTES  # type: ignore[arg-type,attr-defined]  # a str
+        except UnicodeEncodeError:
+            return False
+    if kind is int:
+        return -(2**63) <= value < 2**63  # type: ignore[operator]  # an int
+    return kind is float and math.isfinite(value)  # type: ignore[arg-type]  # a float
 
 
 def _size(value: Any) -> int:  # Any: a wire value or its plain fields

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from graph.catalogue import FILE_NAME
-from graph.child import end_orphans
-from graph.trials import open_tries
 from server.api.front import Front
 from server.api.services import Services
 from server.api.session import Keys
@@ -116,7 +113,6 @@ class Assembly:
     devices: tuple[str, ...]
     table: Table
     store: JobStore
-    tries: Sequence[tuple[str, int]]
     services: Services | None = None
     tasks: list[asyncio.Task[Any]] = field(default_factory=list)
 
@@ -172,7 +168,7 @@ class Assembly:
     def _desk(self, services: Services) -> Desk:
         settings = self.loaded.settings
         return Desk(
-            self.store, services.catalogue, services.files, services.engine, services.hub, open_tries=self.tries,
+            self.store, services.catalogue, services.files, services.engine, services.hub,
             limits=Limits(nodes=settings.max_nodes), most_jobs=settings.max_queued_jobs, most_hours=settings.max_queued_s / 3600,
         )  # fmt: skip
 
@@ -218,14 +214,10 @@ def load(home: Path, flags: Mapping[str, Any], loaded: Loaded | None) -> Assembl
     settings = loaded.settings
     devices = chosen_devices(settings.devices)
     table = whole_table()
-    end_orphans(home / "spool")
     store = JobStore(home / DATABASE, keep_jobs=settings.keep_jobs)
     for sentence in store.told:
         _log.warning("%s", sentence)
-    tries: list[tuple[str, int]] = []
-    with suppress(OSError):
-        tries = [(one.run, one.tries) for one in open_tries(home / "tries")]
-    return Assembly(home, loaded, devices, table, store, tries)
+    return Assembly(home, loaded, devices, table, store)
 
 
 def _catalogue_file(home: Path, packs: bool) -> Path:

@@ -31,13 +31,19 @@ class Metrics:
             "latentgraph_node_seconds", "Time that nodes ran.", ("type",), buckets=_NODE_S, registry=self._registry
         )
         self._cached = Counter("latentgraph_cached_nodes", "Nodes whose results were remembered.", registry=self._registry)
-        self._types: set[str] = set()
+        #: By what is told, the figures that count it: `labels` is slow. As many as there are routes and node types.
+        self._of_answer: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._of_type: dict[str, Histogram] = {}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """An answer was given; `route` is a template of the table or "other"."""
         method = method if method in ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS") else "other"
-        self._requests.labels(method, route, str(status)).inc()
-        self._request_s.labels(route).observe(seconds)
+        found = self._of_answer.get((method, route, status))
+        if found is None:
+            found = self._requests.labels(method, route, str(status)), self._request_s.labels(route)
+            self._of_answer[method, route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def job(self, state: str) -> None:
         """A job was "accepted", or ended "done", "failed" or "cancelled"."""
@@ -45,11 +51,12 @@ class Metrics:
 
     def node(self, type_: str, seconds: float) -> None:
         """A node ran."""
-        if type_ not in self._types:
-            if len(self._types) >= MOST_TYPES:
+        found = self._of_type.get(type_)
+        if found is None:
+            if len(self._of_type) >= MOST_TYPES:
                 type_ = "other"
-            self._types.add(type_)
-        self._nodes.labels(type_).observe(seconds)
+            found = self._of_type[type_] = self._nodes.labels(type_)
+        found.observe(seconds)
 
     def cached(self, count: int = 1) -> None:
         """Results were remembered."""

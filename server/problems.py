@@ -41,7 +41,7 @@ KINDS: Final[dict[str, Kind]] = {
     "precondition_required": Kind(428, "Say which version you change"),
     "queue_full": Kind(429, "The queue is full"),
     "too_many_requests": Kind(429, "Too many requests"),
-    "job_failed": Kind(500, "The job failed"),
+    "job_failed": Kind(422, "The job failed"),
     "internal": Kind(500, "A mistake of the server"),
     "not_implemented": Kind(501, "This server cannot do that"),
     "draining": Kind(503, "The server is shutting down"),

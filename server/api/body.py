@@ -85,6 +85,12 @@ async def read_chunks(request: web.Request, limit_bytes: int, pace: Pace) -> Asy
     """The body in pieces. Raises Refusal `too_large`, `too_slow`, `malformed` (it ended early)."""
     await _begin(request, limit_bytes)
     reading = _Reading(limit_bytes, pace)
+    content = request.content
+    if content.is_eof() and content.exception() is None:  # small bodies come with the headers: there is nothing to wait for
+        while chunk := content.read_nowait():
+            reading.add(len(chunk))
+            yield chunk
+        return
     while chunk := await reading.next(_piece(request)):
         reading.add(len(chunk))
         yield chunk

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("latentgraph.http")
 
+#: The body of a request to an open route may be so long: a token fits.
+_OPEN_BYTES: Final = 4096
+
 
 @dataclass
 class Front:
@@ -112,6 +115,8 @@ class Front:
         if "draining" in route.refuses or route.takes is not None:
             self.services.health.check(route.refuses)
         limit_bytes = settings.max_upload_bytes if route.takes or route.long_body else settings.max_body_bytes
+        if caller.kind == "nobody":  # thousands of connections may ask at once, and none has shown the token
+            limit_bytes = min(limit_bytes, _OPEN_BYTES)
         response = await self.table.bindings[route].call(call, found.values, limit_bytes)
         if not response.prepared:
             response.headers.update(call.headers)

@@ -95,7 +95,7 @@ def _operation(binding: Binding, schemas: Schemas, components: Mapping[str, Any]
         found["parameters"] = parameters
     if (body := _body(binding, schemas)) is not None:
         found["requestBody"] = body
-    found["responses"] = dict(sorted((_good(binding, schemas) | _refusals(binding)).items()))
+    found["responses"] = _responses(binding, schemas)
     if route.access == "open":
         found["security"] = []
     elif route.bearer_only:
@@ -146,6 +146,19 @@ def _body(binding: Binding, schemas: Schemas) -> dict[str, Any] | None:
     return {"required": True, "content": {route.takes: {"schema": schema}}}
 
 
+def _responses(binding: Binding, schemas: Schemas) -> dict[str, Any]:
+    """Good answers and refusals by status; one status may have both, told apart by their types."""
+    found = _good(binding, schemas)
+    for status, refusal in _refusals(binding).items():
+        good = found.get(status)
+        if good is None:
+            found[status] = refusal
+            continue
+        content = {**good.get("content", {}), **refusal.get("content", {})}
+        found[status] = {"description": f"{good['description']} Or {refusal['description']}", "content": content}
+    return dict(sorted(found.items()))
+
+
 def _good(binding: Binding, schemas: Schemas) -> dict[str, Any]:
     route = binding.route
     found: dict[str, Any] = {"description": route.summary}
@@ -160,6 +173,8 @@ def _good(binding: Binding, schemas: Schemas) -> dict[str, Any]:
         answers["206"] = found | {"description": "The part that Range asks for."}
     if route.etag and route.is_safe:
         answers["304"] = {"description": "It is as If-None-Match says."}
+    for status, text in route.also.items():
+        answers[str(status)] = found | {"description": text}
     return answers
 
 

@@ -57,6 +57,8 @@ class Route:
     bearer_only: bool
     #: Further request headers of the document, by name: a sentence each.
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Further statuses that the answer itself may have, by status: a sentence each.
+    also: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -100,6 +102,7 @@ def route(
     long_body: bool = False,
     bearer_only: bool = False,
     headers: Mapping[str, str] | None = None,
+    also: Mapping[int, str] | None = None,
 ) -> Callable[[Handler], Handler]:
     """Declare a handler as a route; the handler itself stays as it is.
 
@@ -114,7 +117,7 @@ def route(
         ROUTES.append(
             Route(
                 method, path, handler, answers, access, tags, refuses, idempotent, if_match, etag, takes, produces,
-                long_body, bearer_only, headers or {},
+                long_body, bearer_only, headers or {}, also or {},
             )
         )  # fmt: skip
         return handler

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, Protocol
 
 from graph.child import child_environment, end_orphans
 from graph.errors import Problem
-from graph.trials import Try, clear, open_tries
+from graph.trials import Try, open_tries
 from server.engine import messages
 from server.engine.framing import BadFrame, Vocabulary, encode, receive
 from server.engine.options import EngineOptions
@@ -41,7 +41,9 @@ LONGEST_PAUSE_S: Final = 30.0
 #: How long the engine may take to end after a drain's grace time is over.
 ENDING_S: Final = 15.0
 
-DIED: Final = "the engine died while it worked on this job"
+DIED: Final = "a process died while it worked on this job"
+#: Ids of jobs that ended with an engine, remembered so that none is handed to it twice.
+REMEMBERED: Final = 10_000
 #: Bytes of messages that may wait to be read.
 READ_AHEAD: Final = 2**20
 #: Until an engine has answered once it is loading its modules, which takes longer on a busy machine.
@@ -111,7 +113,7 @@ class EngineLink:
         self._writer: asyncio.StreamWriter | None = None
         self._submitted: set[str] = set()
         #: Jobs that ended with this engine, which takes none of them twice.
-        self._ended: set[str] = set()
+        self._ended: dict[str, None] = {}
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}  # Any: plain JSON
         self._numbers = itertools.count(1)
         self._unanswered, self._has_answered = 0, False
@@ -160,13 +162,20 @@ class EngineLink:
     def _reload_if_idle(self) -> None:
         if self._must_reload and not self._submitted and self._writer is not None:
             self._send(messages.Quit(0.0))
+            asyncio.get_running_loop().call_later(ENDING_S, self._end_late, self._process)
+
+    def _end_late(self, process: Process | None) -> None:
+        """Kill an engine that was told to end and has not: its disk may hang, and jobs wait for the next one."""
+        if process is not None and process is self._process:
+            self._kill(f"it did not end within {ENDING_S:g} s of being told to")
 
     async def _supervise(self) -> None:
         waits = pauses()
         await self._charge()
         while not self._is_stopping:
             self.state, self._must_reload, self._kill_reason = "starting", False, ""
-            reason, ready_at = await self._live()
+            self._hurry.clear()
+            reason, ready_at = await self._live_somehow()
             is_wanted = self._must_reload and not self._kill_reason
             if self._is_stopping:
                 self._forget_engine("the server stops")
@@ -185,7 +194,6 @@ class EngineLink:
 
     async def _pause(self, seconds: float) -> None:
         """Wait before the next start; less if someone has a reason to try now."""
-        self._hurry.clear()
         if seconds <= 0 or self._is_stopping:
             return
         waiting = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._hurry.wait())]
@@ -207,6 +215,16 @@ class EngineLink:
                 answer.set_exception(_unavailable())
         if was_known:
             self._tell(self.listener.on_lost, reason)
+
+    async def _live_somehow(self) -> tuple[str, float | None]:
+        """`_live`, or after a mistake of ours the reason why not: without a supervisor no job would ever end."""
+        try:
+            return await self._live()
+        except Exception as error:
+            LOG.exception("an engine could not be looked after")
+            if self._process is not None:
+                _kill_process(self._process)
+            return f"it could not be looked after: {type(error).__name__}", None
 
     async def _live(self) -> tuple[str, float | None]:
         """One engine from its start to its end: why it ended, and since when it was ready, if it was."""
@@ -285,15 +303,19 @@ class EngineLink:
             await asyncio.wait_for(logging_task, 1.0)
 
     async def _charge(self) -> None:
-        """Make sure that nothing of an engine that is gone still runs, and tell under which jobs a process died unseen."""
-        await asyncio.to_thread(end_orphans, self.options.spool)
+        """Make sure that nothing of an engine that is gone still runs, and tell under which jobs a process died unseen.
+
+        The next engine takes the notes back when it opens the ledger. Until then they may be told again, which changes
+        nothing: they say how many tries there were, not that there was one more.
+        """
         try:
+            await asyncio.to_thread(end_orphans, self.options.spool)
             tries = await asyncio.to_thread(open_tries, self.options.ledger)
-            for job, count in counted(tries).items():
-                self._tell(self.listener.on_tried, messages.Tried(job, count, DIED))
-            await asyncio.to_thread(clear, self.options.ledger)
-        except OSError as error:
+        except Exception as error:  # OSError, mostly: nobody is charged, and the next engine is started all the same
             LOG.error("the ledger of tries cannot be read: %s", error)
+            return
+        for job, count in counted(tries).items():
+            self._tell(self.listener.on_tried, messages.Tried(job, count, DIED))
 
     def _kill(self, reason: str) -> None:
         self._kill_reason = reason
@@ -327,7 +349,9 @@ class EngineLink:
                 self._tell(listener.on_tried, message)
             case messages.Ended() if message.job in self._submitted:
                 self._submitted.discard(message.job)
-                self._ended.add(message.job)
+                self._ended[message.job] = None
+                if len(self._ended) > REMEMBERED:
+                    del self._ended[next(iter(self._ended))]
                 self._tell(listener.on_ended, message)
                 self._reload_if_idle()
             case messages.Status():

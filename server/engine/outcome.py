@@ -57,15 +57,11 @@ class Teller:
             found["message"] = self.text(found["message"])
         return found
 
-    def node(self, result: NodeResult) -> dict[str, Any]:  # Any: plain JSON
-        """How one task ended, without what is for logs only."""
-        found = result._asdict()
+    def node(self, result: NodeResult, values: Mapping[str, Any] | None = None) -> dict[str, Any]:  # Any: plain JSON
+        """How one task ended, without what is for logs only; `values`: those of its outputs that are told with it."""
+        found = result._asdict() | ({"values": dict(values)} if values else {})
         del found["trace"], found["key"]
         return found | {"error": self.text(result.error), "note": self.text(result.note)}
-
-    def nodes(self, plan: Plan, results: Sequence[NodeResult]) -> list[dict[str, Any]]:  # Any: plain JSON
-        """How all tasks ended; remembered ones with the digests that were remembered."""
-        return [self.node(one._replace(outputs=_remembered(plan, one)) if one.state == "cached" else one) for one in results]
 
     def failure(self, nodes: Sequence[NodeResult]) -> dict[str, Any] | None:  # Any: plain JSON
         """The problem of a failed run: the first node that failed."""
@@ -73,14 +69,6 @@ class Teller:
             if one.state == "failed":
                 return job_problem(one.code or "node_failed", self.text(one.error), node=one.id, element=one.element)
         return None
-
-
-def _remembered(plan: Plan, result: NodeResult) -> tuple[str, ...]:
-    """The digests (hex) of a remembered task; none where one row stands for several elements, or nobody looked."""
-    tasks = plan.tasks
-    mine = tasks.tasks_of(tasks.compiled.index[result.id])
-    task = next((one for one in mine if tasks.element[one] == result.element), None)
-    return result.outputs or tuple([digest.hex() for digest in plan.hits.get(-1 if task is None else task, ())])
 
 
 def planned_rows(plan: Plan) -> list[dict[str, Any]]:  # Any: plain JSON

@@ -53,15 +53,6 @@ STATUS_S: Final = 1.0
 FACTS_EVERY: Final = 5
 
 
-class _Poisonous(Exception):
-    """A process died under the job too often."""
-
-    def __init__(self, tries: int) -> None:
-        super().__init__(
-            f"A process died under this job {tries} times in a row, so it is not tried again; look at the log, change it, retry it."
-        )
-
-
 class EngineProcess:
     """What the engine process does; one per process."""
 
@@ -207,8 +198,6 @@ class EngineProcess:
             self._fail(
                 work, job_problem(refusal.code, refusal.message, node=refusal.node, port=refusal.port, problems=refusal.problems)
             )
-        except _Poisonous as error:
-            self._fail(work, job_problem("worker_lost", str(error)))
         except StoreUnavailable as error:
             self._log.mistake(error, job)
             self._fail(work, job_problem("disk_full", self._teller.text(str(error))))
@@ -227,8 +216,6 @@ class EngineProcess:
         engine, submit = self._started(), work.submit
         if work.is_over:
             return
-        if submit.tries >= MOST_TRIES:
-            raise _Poisonous(submit.tries)
         job, tries = submit.job, submit.tries
         with self._planned_in_time(job):
             compiled = engine.load(submit.document)

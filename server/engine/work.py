@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graph.active import NodeResult, values_of
@@ -14,6 +14,7 @@ from server.engine.log import Log
 from server.engine.messages import Ended, Submit, Tried
 from server.engine.outbox import Told
 from server.engine.outcome import Teller, output_json
+from server.engine.rows import rows_of
 
 
 class Work:
@@ -70,12 +71,19 @@ class Work:
         found = {
             "seconds": run.seconds,
             "device_seconds": run.device_seconds,
-            "nodes": self._teller.nodes(run.plan, nodes),
+            "nodes": [self._teller.node(*row) for row in self._rows(handle, nodes)],
             "outputs": {name: output_json(value) for name, value in values_of(run).items()},
             "absent": {name: say(reason) for name, reason in run.plan.absent.items()},
             "messages": [say(message) for message in run.messages],
         }
         return found | {"problem": self._teller.failure(nodes)} if handle.state == "failed" else found
+
+    def _rows(self, handle: Handle, nodes: list[NodeResult]) -> Sequence[tuple[NodeResult, dict[str, Any]]]:  # Any: plain JSON
+        try:
+            return rows_of(handle, nodes)
+        except Exception as error:  # what is only for looking at must not fail the job
+            self._log.mistake(error, self.submit.job)
+            return [(node, {}) for node in nodes]
 
     def _log_failures(self, nodes: list[NodeResult]) -> None:
         for node in nodes:

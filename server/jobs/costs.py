@@ -75,6 +75,6 @@ class Costs:
     def _add(self, name: str, seconds: float) -> None:
         if name not in self._past and len(self._past) >= _MOST_TYPES:
             return
-        past = self._past[name] = [*self._past.get(name, ()), seconds][-SAMPLES:]
-        self._expected[name] = weighted_median(past)
+        self._past[name] = [*self._past.get(name, ()), seconds][-SAMPLES:]
+        self._expected.pop(name, None)
         self._changed.add(name)

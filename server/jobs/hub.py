@@ -47,6 +47,8 @@ HEARTBEAT_S, SWEEP_S = 15.0, 1.0
 #: A reader whose unsent bytes do not get fewer for so long, or are more than this, is dropped. Sooner than the connection
 #: itself is (setting `write_stall_s`), so that it can be told why.
 STALL_S, MOST_UNSENT = 25.0, 1024 * 1024
+#: Events of a job that nobody follows which are put aside at most.
+MOST_UNREAD: Final = 200
 #: Readers woken in one turn of the loop.
 _WOKEN_AT_ONCE: Final = 16
 
@@ -91,6 +93,8 @@ class Stream:
         self.seq = 0
         self.version = 0
         self.has_ended = False
+        #: Somebody followed it once, so somebody may come again and ask for what was told since.
+        self.was_followed = False
         self.readers: set[Reader] = set()
         self._make_snapshot = snapshot
         self._snapshot: Delta | None = None
@@ -219,6 +223,7 @@ class Reader:
 
     def add(self, stream: Stream, last_id: str | None = None, previews: bool = False) -> None:
         """Follow a stream, from `last_id` if that is possible, else from a snapshot."""
+        stream.was_followed = True
         self._places[stream.name] = _Place(stream, stream.place_of(last_id), previews)
         stream.readers.add(self)
         self._hub.watched(stream.name)
@@ -307,11 +312,13 @@ class Reader:
 class _Live:
     """A job that somebody may follow."""
 
-    __slots__ = ("_rows", "job", "stream", "until", "watched")
+    __slots__ = ("_rows", "_unread", "job", "stream", "until", "watched")
 
     def __init__(self, job: Job, epoch: str) -> None:
         self.job = job
         self._rows: Rows | None = Rows()
+        #: What was told while nobody had ever followed it, and is not in the rows yet.
+        self._unread: list[Mapping[str, Any]] = []
         self.stream = Stream(job.id, epoch, self.snapshot)
         #: The engine was told that previews are wanted.
         self.watched = False
@@ -323,18 +330,28 @@ class _Live:
         """How far its nodes are; once it has ended, as its result has it."""
         if self._rows is None:  # only now: nearly all jobs end without somebody who looks, and rows may be many
             self._rows = rows_of(self.job)
+        if self._unread:
+            unread, self._unread = self._unread, []
+            for event in unread:
+                _enter(self._rows, event)
         return self._rows
+
+    def put_aside(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Keep events for when somebody looks."""
+        self._unread += events
+        if len(self._unread) > MOST_UNREAD:
+            _ = self.rows
 
     def begin_anew(self) -> None:
         """Forget what was done: it is queued again."""
-        self._rows = Rows()
+        self._rows, self._unread = Rows(), []
         self.stream.hide_all()
 
     def end(self, job: Job, until: float) -> None:
         """Take the outcome; its deltas are kept for a while."""
         self.job, self.until = job, until
-        if job.result is not None and (job.result.nodes or not self._rows):
-            self._rows = None
+        if job.result is not None and (job.result.nodes or not self.rows):
+            self._rows, self._unread = None, []
         self.stream.hide_all()
         self.stream.has_ended = True
 
@@ -397,8 +414,8 @@ class Hub:
             if job.state == "queued" and live.job.state != "queued":
                 live.begin_anew()  # its process died
             live.job = job
-            self._tell(live.stream, "job", {"job": job.id, **state_of(job)})
-        self._tell(self._all, "job", {"job": job.id, **state_of(job)})
+            self._tell(live.stream, "job", lambda: {"job": job.id, **state_of(job)})
+        self._tell(self._all, "job", lambda: {"job": job.id, **state_of(job)})
         self.queue_changed()
 
     def planned(self, job: str, nodes: Sequence[Mapping[str, Any]]) -> None:
@@ -406,19 +423,28 @@ class Hub:
         live = self._under_way(job)
         if live is None:
             return
-        live.rows.planned(nodes)
+        plan = {"event": "planned", "nodes": nodes}
+        if not live.stream.was_followed:
+            live.put_aside((plan,))
+            return
+        _enter(live.rows, plan)
         live.stream.hide_all()
         rows, omitted = live.rows.shown()
-        self._tell(live.stream, "planned", {"job": job, "nodes": rows, "counts": live.rows.counts(), "omitted": omitted})
+        told = {"job": job, "nodes": rows, "counts": live.rows.counts(), "omitted": omitted}
+        self._tell(live.stream, "planned", lambda: told)
         live.watched = False
         self.watched(job)
 
     def events(self, job: str, events: Iterable[Mapping[str, Any]]) -> None:
         """What a job under way told; events as in `server.engine.messages.Events`."""
         live = self._under_way(job)
-        if live is not None:
-            for event in events:
-                self._event(live, event)
+        if live is None:
+            return
+        if not live.stream.was_followed:
+            live.put_aside(events)
+            return
+        for event in events:
+            self._event(live, event)
 
     def ended(self, job: Job) -> None:
         """A job has reached its final state, and the store has it."""
@@ -426,8 +452,9 @@ class Hub:
         if live.until is not None:
             return
         live.end(job, self.clock() + KEPT_S)
-        self._tell(live.stream, "end", {"job": job.id, **outcome_of(job)}, at_once=True)
-        self._tell(self._all, "end", {"job": job.id, **outcome_of(job)})
+        live.stream.tell("end", {"stream": job.id, "job": job.id, **outcome_of(job)})
+        self._wake(live.stream, at_once=True)
+        self._tell(self._all, "end", lambda: {"job": job.id, **outcome_of(job)})
         self._ended.append(live)
         self._drop_ended()
         self.queue_changed()
@@ -438,7 +465,7 @@ class Hub:
         """A job that had ended was deleted."""
         live = self._live.pop(id, None)
         if live is not None:
-            self._tell(self._all, "deleted", {"job": id})
+            self._tell(self._all, "deleted", lambda: {"job": id})
 
     def queue_changed(self) -> None:
         """Order, counts or estimates of the queue are others now; told soon, once for many changes."""
@@ -558,42 +585,42 @@ class Hub:
 
     def _event(self, live: _Live, event: Mapping[str, Any]) -> None:
         kind, job, stream = event["event"], live.job.id, live.stream
+        _enter(live.rows, event)
         if kind == "node":
             self._node(live, event)
         elif kind == "progress":
-            live.rows.progress(event)
             self._show(stream, ("progress", event["node"], event.get("element")), "progress", {"job": job, **_rest(event)})
         elif kind == "preview":
             if live.watched:
                 self._show(stream, ("preview", event["node"], event.get("element")), "preview", {"job": job, **_rest(event)})
         elif kind == "cached":
-            live.rows.cached(event["nodes"])
-            self._tell(stream, "cached", {"job": job, **_rest(event)})
+            self._tell(stream, "cached", lambda: {"job": job, **_rest(event)})
         elif kind == "note":
-            live.rows.note(event["node"], event["message"])
-            self._tell(stream, "note", {"job": job, **_rest(event), "message": shortened(event["message"])})
+            self._tell(stream, "note", lambda: {"job": job, **_rest(event), "message": shortened(event["message"])})
 
     def _node(self, live: _Live, event: Mapping[str, Any]) -> None:
         node, element = event["node"], event.get("element")
-        row = live.rows.node(event)
         if event["state"] != "running":
             live.stream.hide(("progress", node, element), ("preview", node, element))
         fields = {"job": live.job.id, **{name: value for name, value in _rest(event).items() if value not in (None, "")}}
         if "message" in fields:
             fields["message"] = shortened(fields["message"])
-        if element is not None:
+        row = live.rows.get(node)
+        if element is not None and row is not None:
             fields["elements"] = row.elements_json()
-        self._tell(live.stream, "node", fields)
+        self._tell(live.stream, "node", lambda: fields)
 
-    def _tell(self, stream: Stream, event: str, fields: Plain, *, at_once: bool = False) -> None:
-        stream.tell(event, {"stream": stream.name, **fields})
-        self._wake(stream, at_once)
+    def _tell(self, stream: Stream, event: str, fields: Callable[[], Plain]) -> None:
+        """Tell a delta, unless nobody can ever ask for it."""
+        if stream.was_followed:
+            stream.tell(event, {"stream": stream.name, **fields()})
+            self._wake(stream, at_once=False)
 
     def _show(self, stream: Stream, key: tuple[Any, ...], event: str, fields: Plain) -> None:
         stream.show(key, event, {"stream": stream.name, **fields})
-        self._wake(stream, False)
+        self._wake(stream, at_once=False)
 
-    def _wake(self, stream: Stream, at_once: bool) -> None:
+    def _wake(self, stream: Stream, *, at_once: bool) -> None:
         if not stream.readers:
             return
         self._due.add(stream)
@@ -665,6 +692,21 @@ class Hub:
             reader.wake()
 
 
+def _enter(rows: Rows, event: Mapping[str, Any]) -> None:
+    """Take what an event (or a plan, told like one) says of the nodes."""
+    kind = event["event"]
+    if kind == "node":
+        rows.node(event)
+    elif kind == "progress":
+        rows.progress(event)
+    elif kind == "cached":
+        rows.cached(event["nodes"])
+    elif kind == "note":
+        rows.note(event["node"], event["message"])
+    elif kind == "planned":
+        rows.planned(event["nodes"])
+
+
 def state_of(job: Job) -> Plain:
     """What changes of a job on its way: state, place and times."""
     found = {
@@ -717,7 +759,7 @@ def _weight(fields: Mapping[str, Any]) -> int:
     for value in fields.values():
         if isinstance(value, str):
             size += len(value)
-        elif isinstance(value, list | dict):
+        elif isinstance(value, (list, dict)):
             size += 80 * len(value)
     return size
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
 from graph.compile import Compiled, compile_document, draw_seeds
-from graph.document import Document, Node, read_document, write_document
+from graph.document import Document, Node, pack_document, read_document
 from graph.errors import Problem, WorkflowError, nearest
 from graph.jsontext import MAX_DEPTH, is_deeper_than
 from graph.spec import NodeSpec
@@ -118,7 +118,7 @@ def prepare(
                 "/workflow/nodes", f"The workflow has {len(compiled.ids)} nodes when its subgraphs are unfolded", limits.nodes
             )
         roots = roots_of(compiled, targets)
-        return Prepared(compiled, write_document(whole).encode(), roots, draw_seeds(compiled))
+        return Prepared(compiled, pack_document(whole), roots, draw_seeds(compiled))
     except WorkflowError as error:
         raise Refusal.of_workflow(error) from None
 

@@ -57,7 +57,6 @@ CREATE TABLE deliveries(
 CREATE INDEX deliveries_due ON deliveries(due) WHERE due IS NOT NULL;
 CREATE INDEX deliveries_job ON deliveries(job);
 CREATE TABLE costs(node_type TEXT PRIMARY KEY, samples TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE preferences(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE facts(name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
 INSERT INTO facts VALUES ('batch', 0), ('uptime_s', 0), ('paused', 0);
 
@@ -241,7 +240,7 @@ def _check(path: Path) -> None:
         found = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
         if found != ["ok"]:
             raise Damaged("; ".join(found))
-        connection.execute("SELECT COUNT(*) FROM jobs, documents, results, keys, deliveries, costs, preferences, facts LIMIT 0")
+        connection.execute("SELECT COUNT(*) FROM jobs, documents, results, keys, deliveries, costs, facts LIMIT 0")
     finally:
         connection.close()
 

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,6 @@ from server.jobs.record import (
     JobResult,
     JobState,
     NewJob,
-    lost_problem,
 )  # fmt: skip
 from server.jobs.writer import Committer, Lane, ReaderThread, WriterThread
 from server.problems import Refusal
@@ -39,11 +38,9 @@ FILE_NAME: Final = "jobs.sqlite"
 KEY_SECONDS: Final = 24 * 3600.0
 #: Ended jobs that are kept, unless the settings say otherwise.
 KEEP_JOBS: Final = 10_000
-#: Jobs that one transaction forgets at most: no write waits long for it.
-_FORGET_AT_ONCE: Final = 200
-
-#: Page preferences: names, characters of a name, bytes of a value's JSON.
-MOST_PREFERENCES, PREFERENCE_NAME, PREFERENCE_BYTES = 200, 64, 16_384
+#: Ended jobs are counted after so many more (or one in a hundred); jobs that one transaction forgets at most: no write
+#: waits long for it.
+_FORGET_AFTER, _FORGET_AT_ONCE = 64, 200
 
 _COLUMNS: Final = (
     "id, workflow, state, inputs, targets, seeds, files, priority, client, COALESCE(place, CAST(seq AS REAL)), cost_s, tries, created, "
@@ -56,13 +53,6 @@ class Started(NamedTuple):
 
     job: Job
     document: bytes
-
-
-class Recovered(NamedTuple):
-    """What a start found: the jobs that wait, in the order of their places, and those that were given up."""
-
-    queued: list[Job]
-    given_up: list[Job]
 
 
 class KnownKey(NamedTuple):
@@ -94,7 +84,8 @@ class JobStore:
         self._writes, self._reads = lanes[0](self.committer), lanes[1](path)
         self._opened = monotonic()
         self._uptime_before = self._reads.submit(lambda connection: _fact(connection, "uptime_s")).result()
-        self._ended_since = False
+        #: Jobs that ended since those that are kept were last counted, which takes time for each of them.
+        self._ended_since = 0
 
     @property
     def uptime_s(self) -> float:
@@ -126,10 +117,12 @@ class JobStore:
         """Make a queued job a running one; None if it ended meanwhile."""
 
         def act(connection: sqlite3.Connection) -> Started | None:
-            connection.execute(
-                "UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued'", (self._clock(), id)
-            )
-            return _started(connection, id)
+            rows = connection.execute(
+                f"UPDATE jobs SET state = 'running', started = ? WHERE id = ? AND state = 'queued' RETURNING {_COLUMNS}",
+                (self._clock(), id),
+            ).fetchall()
+            document = _document(connection, id) if rows else None
+            return _started(connection, id) if document is None else Started(_from_row(rows[0]), document)
 
         return self._writes.submit(act)
 
@@ -142,24 +135,22 @@ class JobStore:
         return self._writes.submit(lambda connection: self._end(connection, id, state, result))
 
     def _end(self, connection: sqlite3.Connection, id: str, state: JobState, result: JobResult) -> Job | None:
-        row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
-        if row is None:
-            return None
-        history = json.loads(row[0])
-        if result.problem is not None and result.problem.get("code") == "worker_lost" and history:
-            result = replace(result, problem={**result.problem, "history": history})
-        connection.execute(
+        rows = connection.execute(
             "UPDATE jobs SET state = ?, ended = ?, ended_seq = (SELECT COALESCE(MAX(ended_seq), 0) + 1 FROM jobs) "
-            f"WHERE id = ? AND state NOT IN {_FINAL_SQL}",
+            f"WHERE id = ? AND state NOT IN {_FINAL_SQL} RETURNING {_COLUMNS}, history",
             (state, self._clock(), id),
-        )
+        ).fetchall()
+        if not rows:
+            return None
+        *columns, history = rows[0]
+        if result.problem is not None and result.problem.get("code") == "worker_lost" and history != "[]":
+            result = replace(result, problem={**result.problem, "history": json.loads(history)})
+        job = replace(_from_row(columns), result=result)
         connection.execute("INSERT INTO results VALUES (?, ?, ?)", (id, *_packed_result(result)))
-        connection.execute(
-            "INSERT INTO deliveries(job, target, due) SELECT id, webhook, ? FROM jobs WHERE id = ? AND webhook IS NOT NULL",
-            (self.uptime_s, id),
-        )
-        self._ended_since = True
-        return _job(connection, id, with_nodes=True)
+        if job.webhook is not None:
+            connection.execute("INSERT INTO deliveries(job, target, due) VALUES (?, ?, ?)", (id, job.webhook, self.uptime_s))
+        self._ended_since += 1
+        return job
 
     def tried(self, id: str, tries: int, message: str) -> Future[Job | None]:
         """Note how many tries in a row ended with a death (0: one of its nodes was kept); None if the job has ended."""
@@ -169,27 +160,15 @@ class JobStore:
 
         return self._writes.submit(act)
 
-    def recover(self, open_tries: Iterable[tuple[str, int]] = ()) -> Future[Recovered]:
-        """Queue again what ran when the last server ended, with their old places.
+    def recover(self) -> Future[list[Job]]:
+        """Queue again what ran when the last server ended, with their old places; all that wait, in their order."""
 
-        `open_tries`: jobs whose node was being tried at that moment, and how many tries each had before: they are
-        charged, and given up (`worker_lost`) after `MOST_TRIES`.
-        """
-        most: dict[str, int] = {}
-        for id, before in open_tries:
-            most[id] = max(most.get(id, 0), before + 1)
-
-        def act(connection: sqlite3.Connection) -> Recovered:
+        def act(connection: sqlite3.Connection) -> list[Job]:
             connection.execute("UPDATE jobs SET state = 'queued', started = NULL WHERE state = 'running'")
-            given_up = []
-            for id, tries in most.items():
-                job = _charge(connection, id, tries, "the server ended while a node of the job was being tried")
-                if job is not None and job.tries >= MOST_TRIES:
-                    given_up.append(self._end(connection, id, "failed", JobResult(problem=lost_problem(job.tries))))
             rows = connection.execute(
                 f"SELECT {_COLUMNS} FROM jobs WHERE ended_seq IS NULL ORDER BY priority DESC, COALESCE(place, seq)"
             )
-            return Recovered([_from_row(row) for row in rows], [job for job in given_up if job is not None])
+            return [_from_row(row) for row in rows]
 
         return self._writes.submit(act)
 
@@ -319,38 +298,12 @@ class JobStore:
         """Keep the past seconds of these node types."""
         return self._writes.submit(lambda connection: _keep_costs(connection, costs))
 
-    def preferences(self) -> Future[dict[str, Any]]:  # Any: plain JSON
-        """The page's preferences by name."""
-
-        def act(connection: sqlite3.Connection) -> dict[str, Any]:
-            return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM preferences")}
-
-        return self._reads.submit(act)
-
-    def set_preference(self, name: str, value: Any) -> Future[None]:  # Any: plain JSON
-        """Keep a preference of the page; None forgets it. Refused with `too_large` beyond the limits."""
-        text = _json(value)
-        if not 0 < len(name) <= PREFERENCE_NAME:
-            raise Refusal("invalid", f"A preference's name has {len(name)} characters; it takes 1 to {PREFERENCE_NAME}.")
-        if len(text.encode()) > PREFERENCE_BYTES:
-            raise Refusal("too_large", f'The preference "{name}" is larger than {PREFERENCE_BYTES} bytes. Keep less in it.')
-
-        def act(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM preferences WHERE name = ?", (name,))
-            if value is None:
-                return
-            if connection.execute("SELECT COUNT(*) FROM preferences").fetchone()[0] >= MOST_PREFERENCES:
-                raise Refusal("too_large", f"There are {MOST_PREFERENCES} preferences already. Remove one (set it to null).")
-            connection.execute("INSERT INTO preferences VALUES (?, ?)", (name, text))
-
-        return self._writes.submit(act)
-
     # ---- at the end of each transaction ----
 
     def _at_end(self, connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE facts SET value = ? WHERE name = 'uptime_s'", (self.uptime_s,))
-        if self._ended_since:
-            self._ended_since = False
+        if self._ended_since >= max(1, min(_FORGET_AFTER, self.keep_jobs // 100)):
+            self._ended_since = 0
             _forget_oldest(connection, self.keep_jobs)
 
 
@@ -360,7 +313,7 @@ _FINAL_SQL: Final = "('" + "', '".join(sorted(FINAL)) + "')"
 
 
 def _insert(connection: sqlite3.Connection, job: NewJob, now: float, uptime_s: float) -> Job:
-    connection.execute(
+    inserted = connection.execute(
         "INSERT INTO jobs(id, workflow, inputs, targets, seeds, files, priority, client, cost_s, created, retry_of, webhook) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -369,13 +322,16 @@ def _insert(connection: sqlite3.Connection, job: NewJob, now: float, uptime_s: f
         ),
     )  # fmt: skip
     connection.execute("INSERT INTO documents VALUES (?, ?)", (job.id, zlib.compress(job.document, 1)))
-    connection.executemany("INSERT INTO job_files VALUES (?, ?)", [(sha256, job.id) for sha256 in sorted(set(job.files))])
+    for sha256 in sorted(set(job.files)):
+        connection.execute("INSERT INTO job_files VALUES (?, ?)", (sha256, job.id))
     if job.idempotency is not None:
         key, digest = job.idempotency
         connection.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)", (job.client, key, digest, job.id, uptime_s))
-    made = _job(connection, job.id)
-    assert made is not None
-    return made
+    assert inserted.lastrowid is not None
+    return Job(
+        job.id, job.workflow, "queued", dict(job.inputs), job.targets, dict(job.seeds), tuple(job.files), job.priority, job.client,
+        float(inserted.lastrowid), job.cost_s, 0, now, None, None, job.retry_of, job.webhook,
+    )  # fmt: skip
 
 
 def _unmake(connection: sqlite3.Connection, id: str) -> None:
@@ -416,10 +372,12 @@ def _find_key(connection: sqlite3.Connection, client: str, key: str, uptime_s: f
 
 
 def _charge(connection: sqlite3.Connection, id: str, tries: int, message: str) -> Job | None:
-    row = connection.execute("SELECT history FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
+    row = connection.execute("SELECT history, tries FROM jobs WHERE id = ? AND ended_seq IS NULL", (id,)).fetchone()
     if row is None:
         return None
     tries = min(tries, MOST_TRIES)
+    if tries == row[1]:  # told again
+        return _job(connection, id)
     history = [*json.loads(row[0]), message[:500]] if tries else []
     connection.execute("UPDATE jobs SET tries = ?, history = ? WHERE id = ?", (tries, _json(history[-MOST_TRIES:]), id))
     return _job(connection, id)

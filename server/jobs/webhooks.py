@@ -273,9 +273,9 @@ def _is_public(address: str) -> bool:
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped is not None:
             return found.ipv4_mapped.is_global
-        if any(found in network for network in _EMBEDDING):
+        if found.is_site_local or any(found in network for network in _EMBEDDING):
             return False
-    return found.is_global and not found.is_multicast
+    return found.is_global and not found.is_multicast and not found.is_reserved
 
 
 async def _resolve(host: str, port: int) -> Addresses:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from server.jobs import schema
@@ -77,7 +78,7 @@ class Committer:
             self._carry_out(self._open(), writes)
             outcomes: list[Any] = self._outcomes
             self.error = ""
-        except (sqlite3.Error, OSError) as error:
+        except Exception as error:  # whatever it is: who waits must be answered, and the thread must live on
             outcomes = self._after(error, writes)
         for write, outcome in zip(writes, outcomes, strict=True):
             if isinstance(outcome, Exception):
@@ -107,7 +108,7 @@ class Committer:
         self._number += 1
         self.committed_at = time.monotonic()
 
-    def _after(self, error: sqlite3.Error | OSError, writes: Sequence[Write]) -> list[Any]:
+    def _after(self, error: Exception, writes: Sequence[Write]) -> list[Any]:
         self.error = schema.refusal_of(error).message
         failed = [schema.refusal_of(error) for _ in writes]  # one each: a raise adds frames to an error
         connection = self._connection
@@ -124,7 +125,7 @@ class Committer:
         self._doubt = _Doubt(number, [])
         try:
             self._open()
-        except (sqlite3.Error, OSError):
+        except (sqlite3.Error, OSError, Refusal):
             self._doubt = _Doubt(number, [write.undo for write in writes if write.undo is not None])
             return failed
         return self._outcomes if self._number >= number else failed
@@ -168,7 +169,7 @@ class WriterThread:
         future: Future[T] = Future()
         with self._lock:  # else a write could come after the last one was taken, and never be answered
             if self._is_closed:
-                future.set_exception(Refusal("draining", "The job database is closed: the server is shutting down."))
+                future.set_exception(_closed())
             else:
                 self._waiting.put(Write(act, future, undo))
         return future
@@ -205,8 +206,13 @@ class ReaderThread:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="jobs-reader")
 
     def submit(self, act: Act[T], undo: Act[None] | None = None) -> Future[T]:
-        """Have `act` carried out; it sees everything that was committed before."""
-        return self._pool.submit(self._read, act)
+        """Have `act` carried out; it sees everything that was committed before, and nothing that is committed meanwhile."""
+        try:
+            return self._pool.submit(self._read, act)
+        except RuntimeError:  # it is shut down
+            future: Future[T] = Future()
+            future.set_exception(_closed())
+            return future
 
     def close(self) -> None:
         """Read what waits, then let go of the file."""
@@ -217,7 +223,7 @@ class ReaderThread:
         try:
             if self._connection is None:
                 self._connection = schema.connect_reader(self._path)
-            return act(self._connection)
+            return _in_one_view(self._connection, act)
         except sqlite3.Error as error:
             self._let_go()  # the next read begins afresh
             raise schema.refusal_of(error) from error
@@ -227,6 +233,26 @@ class ReaderThread:
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
+
+
+def _closed() -> Refusal:
+    return Refusal("draining", "The job database is closed: the server is shutting down.")
+
+
+def _in_one_view(connection: sqlite3.Connection, act: Act[T]) -> T:
+    """What `act` gives, all its queries answered from one state of the database.
+
+    After an error its frames let go of their cursors: a query that was not read to its end keeps its view as long as
+    somebody holds the error, and the log cannot be carried into the database meanwhile.
+    """
+    connection.execute("BEGIN")
+    try:
+        return act(connection)
+    except Exception as error:
+        clear_frames(error.__traceback__)
+        raise
+    finally:
+        connection.execute("ROLLBACK")
 
 
 def _one(connection: sqlite3.Connection, act: Act[Any]) -> Any:

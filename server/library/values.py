@@ -16,6 +16,7 @@ from urllib.parse import quote
 from graph.blob import Damaged, read_image
 from graph.store import SUFFIXES
 from graph.table import content_of_row
+from graph.types import PLAIN_NAMES
 from server.jobs.record import Job
 from server.library.confine import Root
 from server.library.pictures import Pictures
@@ -96,8 +97,9 @@ class Values:
             root.close()
 
 
-def digest_of_port(job: Job, node: str, element: int | None, outputs: Mapping[str, tuple[str, ...]], port: str) -> bytes:
-    """The digest of what `node.port` gave in a job that has ended; `outputs` are the output names of each node type.
+def find_port(job: Job, node: str, element: int | None, outputs: Mapping[str, tuple[str, ...]], port: str) -> bytes | Answer:
+    """What `node.port` gave in a job that has ended: the value itself, as `Values.look` tells it, if the job's result holds
+    it, else its digest. `outputs` are the output names of each node type.
 
     Raises Refusal `not_found` for a node or port that is not there or gave nothing, `conflict` while the job has not ended.
     """
@@ -107,6 +109,10 @@ def digest_of_port(job: Job, node: str, element: int | None, outputs: Mapping[st
     if not rows:
         raise Refusal("not_found", f"The job has no node {node}, or it was not wanted. GET /v1/jobs/{job.id} lists its nodes.")
     row = next((row for row in rows if row.get("element") == element), None)
+    if row is None and element is not None and rows[0].get("element") is None:
+        answer = _of_list(rows[0], port, element)  # evaluated while planning, all elements together
+        if answer is not None:
+            return answer
     if row is None:
         elements = [row["element"] for row in rows if row.get("element") is not None]
         known = f"it ran for elements {min(elements)} to {max(elements)}" if elements else "it ran once, without elements"
@@ -114,10 +120,24 @@ def digest_of_port(job: Job, node: str, element: int | None, outputs: Mapping[st
     names = outputs.get(str(row.get("type")), ())
     if port not in names:
         raise Refusal("not_found", f"{node} has no output {port}. It has: {', '.join(names) or 'none'}.")
+    if port in row.get("values", {}):
+        return _told(row["values"][port])
     digests = row.get("outputs") or ()
     if row.get("state") not in ("done", "cached") or len(digests) <= names.index(port):
         raise _not_looked_up(node, str(row.get("state")))
     return bytes.fromhex(digests[names.index(port)])
+
+
+def _of_list(row: Mapping[str, Any], port: str, element: int) -> Answer | None:
+    value = row.get("values", {}).get(port)
+    return _told(value[element]) if isinstance(value, list) and element < len(value) else None
+
+
+def _told(value: Any) -> Answer:  # Any: plain JSON
+    """A value of a job's result in the form of `value_pictures.described`, which a record has already."""
+    if isinstance(value, dict):
+        return value
+    return {"type": PLAIN_NAMES.get(type(value), "list"), "value": value, "is_cut": False}
 
 
 def _not_looked_up(node: str, state: str) -> Refusal:

@@ -113,7 +113,7 @@ def accept_ratios(server: Server, folder: Path) -> list[float]:
         for at in range(ACCEPTS // 10):
             bare += bare_commits_s(_fresh(folder, at), 10)
             for each in range(10):
-                body = {"workflow": chain(NODES, 1e6 * (round_number + 1) + at * 10 + each, "fake/quick")}
+                body = {"workflow": chain(NODES, 1e6 * (round_number + 1) + (at * 10 + each) * 2 * NODES, "fake/quick")}
                 started = time.perf_counter()
                 connection.ask("POST", "/v1/jobs", body)
                 posts.append(time.perf_counter() - started)
@@ -134,7 +134,10 @@ def _idle(connection: Connection) -> None:
 
 
 def jobs_per_second(server: Server, first: float) -> float:
-    """Send the jobs with 16 clients, wait until all are done; jobs a second from the first byte to the last end."""
+    """Send the jobs with 16 clients, wait until all are done; jobs a second from the first byte to the last end.
+
+    Their inputs lie so far apart that no node of one job computes what a node of another does.
+    """
     numbers: Iterator[int] = iter(range(JOBS))
     lock = threading.Lock()
 
@@ -145,7 +148,8 @@ def jobs_per_second(server: Server, first: float) -> float:
                 at = next(numbers, None)
             if at is None:
                 return
-            connection.ask("POST", "/v1/jobs", {"workflow": chain(NODES, first + at, "fake/quick"), "client": f"c{at % CLIENTS}"})
+            document = chain(NODES, first + at * 2 * NODES, "fake/quick")
+            connection.ask("POST", "/v1/jobs", {"workflow": document, "client": f"c{at % CLIENTS}"})
 
     started = time.perf_counter()
     with ThreadPoolExecutor(CLIENTS) as pool:

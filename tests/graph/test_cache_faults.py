@@ -346,7 +346,7 @@ def test_a_folder_open_to_others_is_closed(tmp_path: Path, mode: int) -> None:
     memo.close()
 
 
-@pytest.mark.spec("R-K06")
+@pytest.mark.spec("R-K06", "L12")
 def test_a_folder_of_somebody_else_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "memo")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)

@@ -16,7 +16,21 @@ from graph.events import NodeEvent, RunEvent
 from graph.node import node
 from graph.registry import Registry
 from graph.workers import PlainRuntime
-from tests.graph.engine_kit import PATIENCE, Lab, add, costly_clock, gate, n, ran, registry, started, states_of, until, workflow
+from tests.graph.engine_kit import (
+    PATIENCE,
+    Lab,
+    add,
+    costly_clock,
+    gate,
+    n,
+    ran,
+    registry,
+    started,
+    states_of,
+    until,
+    with_specs,
+    workflow,
+)
 
 WAITING = workflow("end", top=n("add", a=1.0), w=n("wait", a="@top"), end=n("add", a="@w", b=1.0))
 
@@ -131,6 +145,20 @@ def test_an_owner_that_cancels_leaves_the_work_to_the_waiter(lab: Lab) -> None:
     gate.set()
     assert ended(two).outputs == {"end": 102.0}
     assert ran == ["top", "w", "end"]
+
+
+def test_who_goes_on_waiting_for_the_work_of_one_that_left_is_charged_for_it(home: Path) -> None:
+    """Nobody was: the run that had begun it was over and told before."""
+    with Lab(home, with_specs(registry, place="device"), devices=("cpu:0", "cpu:1"), workers="thread") as lab:
+        one, two = both_at_work(lab)
+        one.cancel()
+        assert ended(one).device_seconds < 0.1
+        before = lab.engine.executor.schedule.used_seconds.get("", 0.0)
+        gate.set()
+        seconds = ended(two).device_seconds
+        assert seconds > 0.0
+        assert lab.engine.executor.schedule.used_seconds[""] == pytest.approx(before + seconds)
+        assert one.result().device_seconds < seconds
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
@@ -134,6 +135,22 @@ def test_a_delayed_task_of_a_cancelled_run_does_not_come_back() -> None:
     assert run.drop_all() == [0]
     schedule.remove(run)
     assert schedule.take(HOST, 2.0) is None
+
+
+@pytest.mark.parametrize("place", [HOST, "d0"])
+def test_a_delayed_task_whose_place_is_disabled_meanwhile_is_stranded_too(place: str) -> None:
+    """It came back as ready when nobody looked for stranded ones any more, and its run never ended."""
+    schedule = Schedule({"d0": GB, "d1": GB})
+    (run,) = added(schedule, run_of({0: [], 1: []}, {} if place == HOST else {task: device(pin="d0") for task in (0, 1)}))
+    assert schedule.take(place, 0.0) == Assignment(run, 0)
+    schedule.delay(run, 0, 1.0)
+    schedule.finished(run, place, 0.0, 0.0)
+    assert schedule.stranded(run) == []
+    schedule.devices["d0"].available_at = math.inf
+    assert schedule.stranded(run, without_host=True) == [0, 1]
+    for task in (0, 1):
+        run.drop_descendants(task)
+    assert schedule.take(place, 2.0) is None
 
 
 def test_a_failed_task_closes_what_depends_on_it() -> None:
@@ -287,7 +304,7 @@ def random_run(rng: random.Random, size: int, client: str) -> tuple[RunTasks, di
     return run_of(parents, needs, client=client), parents, seconds
 
 
-@pytest.mark.spec("F18", "H14")
+@pytest.mark.spec("F18", "H14", "R-G11")
 @pytest.mark.parametrize("seed", range(30))
 def test_no_two_tasks_share_a_device_and_everything_runs_after_what_it_needs(seed: int) -> None:
     rng = random.Random(seed)
@@ -322,6 +339,7 @@ def test_independent_branches_run_on_two_devices_at_once() -> None:
     assert overlap
 
 
+@pytest.mark.spec("R-G11")
 def test_no_device_idles_while_a_task_that_it_could_take_at_once_is_ready() -> None:
     rng = random.Random(5)
     schedule = Schedule({"d0": 10 * GB, "d1": 10 * GB})

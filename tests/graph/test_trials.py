@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graph.child import child_environment, end_orphans
-from graph.trials import FIRST_WORKER, PLANNERS, SLOT_BYTES, Ledger, Try, clear, open_tries
+from graph.trials import FIRST_WORKER, PLANNERS, SLOT_BYTES, Ledger, Try, open_tries
 from tests.graph.engine_kit import PATIENCE, n, until, workflow
 
 
@@ -56,6 +56,14 @@ def test_planning_is_noted_while_it_lasts_and_several_at_a_time(path: Path) -> N
             pass
 
 
+def test_a_plan_that_ends_the_engine_is_charged_alone(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.open(FIRST_WORKER, [("c", 0)], "x")
+    with ledger.planning("a", 1), ledger.planning("b", 0):
+        ledger.blame("b")
+        assert open_tries(path) == [Try("b", 0, ""), Try("c", 0, "x")]  # a worker takes its note back itself
+
+
 @pytest.mark.parametrize("damage", [b"\xff" * SLOT_BYTES, b"\x00\x00\x00\x05" + b"abcd" + b"hello", b"x"])
 def test_a_damaged_slot_charges_nobody(path: Path, damage: bytes) -> None:
     Ledger(path).open(1, [("a", 0)], "x")
@@ -66,9 +74,8 @@ def test_a_damaged_slot_charges_nobody(path: Path, damage: bytes) -> None:
 
 def test_a_ledger_that_is_not_there_or_cleared_says_nothing(path: Path) -> None:
     assert open_tries(path) == []
-    clear(path)
     Ledger(path).open(1, [("a", 0)], "x")
-    clear(path)
+    Ledger(path)  # that of the next engine
     assert open_tries(path) == []
 
 

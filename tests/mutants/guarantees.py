@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.mutants.faults import FAULTS, ROOT, Fault
@@ -28,11 +27,11 @@ class Claim(NamedTuple):
     tests: tuple[str, ...]
 
 
-def cells_of(path: Path, count: int) -> list[list[str]]:
-    """The rows of all tables of a page that have so many columns, without heads."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
-    return [row for row in rows if len(row) == count and "`" in row[-1]]
+def rows_of(count: int) -> list[list[str]]:
+    """The rows of the tables that have so many columns."""
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    return [row for row in rows if len(row) == count]
 
 
 def named(cell: str) -> tuple[str, ...]:
@@ -42,19 +41,18 @@ def named(cell: str) -> tuple[str, ...]:
 
 def guarantees() -> list[Guarantee]:
     """The first table."""
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if re.match(r"\| [0-9]+ \|", line)]
-    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    rows = [row for row in rows_of(4) if row[0].isdigit()]
     return [Guarantee(int(number), text, named(tests), named(faults)) for number, text, tests, faults in rows]
 
 
 def the_twelve() -> list[tuple[str, int, str]]:
     """The second table: a fault every list must hold, the guarantee it breaks, its name here."""
-    return [(what, int(number), *named(fault)) for what, number, fault in cells_of(TABLE, 3) if number.isdigit()]
+    return [(what, int(number), *named(fault)) for what, number, fault in rows_of(3) if number.isdigit()]
 
 
 def first_tests() -> dict[str, tuple[str, ...]]:
     """The third table: the tests of each id that comes first."""
-    return {id: named(tests) for id, tests in cells_of(TABLE, 2) if id.startswith("R-")}
+    return {id: named(tests) for id, tests in rows_of(2) if id.startswith("R-")}
 
 
 def claims(numbers: set[int]) -> list[Claim]:

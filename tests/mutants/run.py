@@ -47,9 +47,7 @@ def run_tests(root: Path, tests: Sequence[str], limit_s: float = LIMIT_SECONDS) 
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(root)}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     try:
-        done = subprocess.run(
-            command, check=False, cwd=root, env=environment, capture_output=True, text=True, timeout=limit_s
-        )
+        done = subprocess.run(command, check=False, cwd=root, env=environment, capture_output=True, text=True, timeout=limit_s)
     except subprocess.TimeoutExpired:
         return TESTS_FAILED, f"FAILED by taking more than {limit_s:.0f} s"
     return done.returncode, done.stdout + done.stderr
@@ -96,7 +94,9 @@ def run(cases: Sequence[tuple[str, Fault, Sequence[str]]]) -> int:
         caught = 0
         for label, fault, tests in cases:
             started = time.perf_counter()
-            verdict, shown = check(root, fault, tests) if tests else ("NOT CAUGHT", "no test of the guarantee is among the fault's")
+            verdict, shown = (
+                check(root, fault, tests) if tests else ("NOT CAUGHT", "no test of the guarantee is among the fault's")
+            )
             caught += verdict == "caught"
             print(f"{label}{verdict:<10} {time.perf_counter() - started:5.1f} s  {fault.name:<45} {shown}", flush=True)
     print(f"{caught} of {len(cases)} faults caught")

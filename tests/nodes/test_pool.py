@@ -44,6 +44,7 @@ def test_a_part_is_built_once_and_shared():
     assert pool.resident()[0]._asdict() == {"kind": "Part", "weights": "a", "nbytes": 10, "pins": 0}
 
 
+@pytest.mark.spec("R-G10")
 def test_threads_that_meet_at_a_part_build_it_once():
     pool, part, together = Pool("cpu", 100), Part("a"), threading.Barrier(8)
 
@@ -57,6 +58,7 @@ def test_threads_that_meet_at_a_part_build_it_once():
     assert len(part.builds) == 1
 
 
+@pytest.mark.spec("R-G10")
 def test_the_part_unused_longest_makes_room():
     pool = Pool("cpu", 30)
     for name in "abcad":
@@ -93,6 +95,7 @@ def test_what_cannot_fit_is_refused_with_sizes_and_nothing_is_evicted():
         pass
 
 
+@pytest.mark.spec("R-G10")
 def test_an_evicted_part_is_freed():
     pool = Pool("cpu", 10)
     with pool.borrow(Part("a")) as live:

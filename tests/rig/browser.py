@@ -51,6 +51,11 @@ class Page:
         await self.command("Page.navigate", url=url)
         await self.until("document.readyState === 'complete'", f"{url} to be loaded")
 
+    async def visit(self, url: str) -> None:
+        """Go to an address that may be shown, downloaded or refused, and wait until one of these is over."""
+        await self.command("Page.navigate", url=url)  # answered when the navigation is committed or has become a download
+        await self.until("document.readyState === 'complete'", f"{url} to be opened or refused")
+
     async def value(self, expression: str) -> Any:
         """What an expression gives, awaited."""
         answer = await self.command("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)

@@ -129,9 +129,9 @@ def end_process(ctx: Context, value: float, how: How, times: int) -> float:
 
 @node(title="Fail", version=1)
 def fail(ctx: Context, value: float, message: str = "no luck", times: int = 1_000_000) -> float:
-    """Raise, the first `times` times."""
+    """Raise, the first `times` times; HOME in the message is the data folder, which no client names or is told."""
     if witness(ctx, "start") < times:
-        raise RuntimeError(message)
+        raise RuntimeError(message.replace("HOME", os.environ.get("LATENTGRAPH_HOME", "")))
     return value
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,10 @@ from tests.rows import ROOT, Marked, marked_tests
 
 #: What cannot have a seeded bug of its own: that every other one has.
 ABOUT_THE_OTHERS = 24
-FIRST = "N03 N05 N07 N08 I02 I03 I04 I05 I10 P01 M01 M02 C01 C07 C08 K01 K03 K04 G01 G05 G06 L02 L04 L09".split()
+FIRST = (
+    "N03", "N05", "N07", "N08", "I02", "I03", "I04", "I05", "I10", "P01", "M01", "M02", "C01", "C07", "C08", "K01", "K03", "K04",
+    "G01", "G05", "G06", "L02", "L04", "L09",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,12 @@ def test_every_named_test_exists_and_says_so_itself(marked: dict[str, Marked]) -
     missing = [(row.number, test) for row in guarantees() for test in row.tests if row.number not in marked[test].proves]
     assert missing == []
     assert [row.number for row in guarantees() if not row.tests] == []
-    assert [(row.number, test) for row in guarantees() for test in row.tests if marked[test].is_long and row.number != ABOUT_THE_OTHERS] == []
+    assert [
+        (row.number, test)
+        for row in guarantees()
+        for test in row.tests
+        if marked[test].is_long and row.number != ABOUT_THE_OTHERS
+    ] == []
 
 
 @pytest.mark.proves(24)
@@ -64,14 +70,7 @@ def test_each_test_that_comes_first_is_there_marked_and_run_by_make_test(marked:
 @pytest.mark.spec("R-O07")
 @pytest.mark.proves(24)
 def test_every_fault_of_a_guarantee_is_caught_by_the_tests_named_for_it() -> None:
-    done = subprocess.run([sys.executable, "-m", "tests.mutants", "--guarantees"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mutants", "--guarantees"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_marks_are_read_as_pytest_reads_them(tmp_path: Path) -> None:
-    from tests.rows import marks_of
-
-    source = '@pytest.mark.slow\n@pytest.mark.spec("I2", "R-C01")\n@pytest.mark.proves(1, 2)\n@pytest.mark.long\ndef test_it(): ...\n'
-    (function,) = ast.parse(source).body
-    assert isinstance(function, ast.FunctionDef)
-    assert marks_of("a.py", function) == Marked("a.py::test_it", ("I2", "R-C01"), (1, 2), True)

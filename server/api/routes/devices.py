@@ -54,8 +54,8 @@ class FreeRequest(Model):
 class FreedView(Model):
     """What that gave back."""
 
-    freed_bytes: int | None
-    """Null if the device cannot tell."""
+    freed_bytes: dict[str, int]
+    """Bytes of weights by device, and under "ram" of values. Devices that are at a node are left out."""
 
 
 @route("GET", "/v1/devices", tags=("devices",))
@@ -74,7 +74,7 @@ async def list_devices(call: Call) -> DevicesView:
     )
 
 
-@route("POST", "/v1/devices/free", tags=("devices",), refuses=("not_found", "engine_unavailable", "not_ready_in_time"))
+@route("POST", "/v1/devices/free", tags=("devices",), refuses=("not_found", "in_use", "engine_unavailable", "not_ready_in_time"))
 async def free_memory(call: Call, body: FreeRequest) -> FreedView:
     """Drop what devices hold and nothing uses now. The next job that needs it loads it again."""
     engine = call.services.engine
@@ -82,8 +82,7 @@ async def free_memory(call: Call, body: FreeRequest) -> FreedView:
         known = ", ".join(engine.hello.devices)
         raise Refusal("not_found", f'There is no device "{body.device}" in use; there is {known}. Name one of these.')
     found = await engine.ask("free_memory", device=body.device)
-    freed = found.get("freed_bytes")
-    return FreedView(freed_bytes=freed if isinstance(freed, int) else None)
+    return FreedView(freed_bytes=found["freed_bytes"])
 
 
 def _place(place: dict[str, Any]) -> PlaceView:  # Any: plain JSON

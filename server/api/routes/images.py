@@ -26,6 +26,11 @@ _MOST: Final = 10
 _FIELD_BYTES: Final = 256 * 1024
 #: A whole file is read into memory to be written as base64.
 _PICTURE_BYTES: Final = 256 << 20
+_EXAMPLE: Final[JsonObject] = {
+    "model": "mini_text_to_image",
+    "prompt": "a small green ring on a white background",
+    "size": "64x64",
+}
 #: Fields of the form itself; every other one is a named input of the workflow.
 _OWN: Final = frozenset(("model", "n", "size", "response_format", "user"))
 _OF_THE_WORKFLOW: Final = ("refused", "invalid_workflow", "input_changed")
@@ -38,7 +43,9 @@ _REFUSES: Final = (
 class ImagesRequest(Model):
     """What is to be drawn. Fields that are not here are named inputs of the workflow: `seed`, `steps`, ..."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="allow", strict=True, frozen=True, use_attribute_docstrings=True, json_schema_extra={"examples": [_EXAMPLE]}
+    )
 
     model: Name
     """Name of a saved workflow."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
+from aiohttp import web
 from pydantic import ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
 
 from graph.document import Document, document_from_json
 from graph.errors import WorkflowError
 from server.api.models import JobId, JsonObject, Model, Name
-from server.api.route import Answer, Call, route
+from server.api.route import JSON, Answer, Call, route
 from server.jobs.desk import Order
 from server.jobs.hub import outcome_of, rows_of
 from server.jobs.record import Accepted, Job, JobFilter, JobState
@@ -23,6 +25,8 @@ from server.problems import Refusal
 #: Documents with more nodes are read in a thread.
 _QUICK_NODES: Final = 500
 _MOST_TARGETS: Final = 1000
+_REPLAYED: Final = {200: "The job of the first time: the Idempotency-Key is known."}
+_EXAMPLE: Final[JsonObject] = {"workflow": "mini_text_to_image", "inputs": {"prompt": "a small green ring on a white background"}}
 
 ClientName = Annotated[str, StringConstraints(pattern=r"^[!-~](?:[ -~]{0,62}[!-~])?$")]
 """1 to 64 visible ASCII characters."""
@@ -34,6 +38,8 @@ Priority = Annotated[int, Field(ge=-100, le=100)]
 
 class JobRequest(Model):
     """What is to run."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved workflow."""
@@ -218,6 +224,7 @@ class QueueView(Model):
         "catalogue_unavailable", "disk_full",
     ),
     idempotent=True,
+    also=_REPLAYED,
 )  # fmt: skip
 async def create_job(call: Call, body: JobRequest) -> Answer[JobView]:
     """Accept a job.
@@ -236,7 +243,7 @@ async def create_job(call: Call, body: JobRequest) -> Answer[JobView]:
         body.priority,
         body.client or call.client,
         body.webhook,
-        _idempotency(call, body.model_dump(mode="json")),
+        _idempotency(call, lambda: body.model_dump(mode="json")),
     )
     return _accepted(call, await call.services.desk.submit(order))
 
@@ -271,10 +278,10 @@ async def read_nodes(call: Call, id: JobId, query: NodeQuery) -> NodePage:
 
 
 @route("GET", "/v1/jobs/{id}/document", tags=("jobs",), refuses=("not_found",))
-async def read_job_document(call: Call, id: JobId) -> JsonObject:
+async def read_job_document(call: Call, id: JobId) -> Answer[JsonObject]:
     """Read the workflow document that the job runs: the frozen copy, named inputs set."""
     content = await call.services.desk.document(id)
-    return json.loads(content)  # type: ignore[no-any-return]  # an object: it is a document
+    return cast("Answer[JsonObject]", web.Response(body=content, content_type=JSON))  # as it lies there: reading takes time
 
 
 @route("POST", "/v1/jobs/{id}/cancel", tags=("jobs",), refuses=("not_found",))
@@ -303,14 +310,15 @@ async def cancel_job(call: Call, id: JobId) -> JobView:
         "disk_full",
     ),
     idempotent=True,
+    also=_REPLAYED,
 )
 async def retry_job(call: Call, id: JobId, body: RetryRequest) -> Answer[JobView]:
     """Accept a new job from an ended one's frozen copy.
 
     Same document, inputs, targets and seeds, so it draws the same picture; what is remembered is not run again.
     """
-    matter = {"retry": id, **body.model_dump(mode="json")}
-    return _accepted(call, await call.services.desk.retry(id, body.client or call.client, _idempotency(call, matter)))
+    idempotency = _idempotency(call, lambda: {"retry": id, **body.model_dump(mode="json")})
+    return _accepted(call, await call.services.desk.retry(id, body.client or call.client, idempotency))
 
 
 @route("POST", "/v1/jobs/{id}/move", tags=("jobs",), refuses=("not_found", "conflict", "invalid"))
@@ -363,12 +371,12 @@ async def _document(call: Call, body: JobRequest) -> tuple[Document, str]:
         raise Refusal.of_workflow(error) from error
 
 
-def _idempotency(call: Call, matter: Any) -> tuple[str, bytes] | None:
+def _idempotency(call: Call, matter: Callable[[], Any]) -> tuple[str, bytes] | None:
     """The key and a digest of what was asked: the same key for something else is refused."""
     key = call.idempotency_key
     if key is None:
         return None
-    text = json.dumps(matter, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(matter(), sort_keys=True, separators=(",", ":"))
     return key, sha256(text.encode()).digest()
 
 

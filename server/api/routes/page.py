@@ -52,7 +52,7 @@ async def read_page(call: Call) -> web.StreamResponse:
     return page_response(call, (page_folder() / "index.html").read_bytes(), "text/html")
 
 
-@route("GET", "/assets/{name}", access="open", tags=("page",), produces="application/octet-stream", refuses=("not_found",))
+@route("GET", "/assets/{name}", access="open", tags=("page",), produces="*/*", refuses=("not_found",))
 async def read_asset(call: Call, name: str) -> web.StreamResponse:
     """A file of the page."""
     asset = assets(page_folder()).get(name)
@@ -63,7 +63,7 @@ async def read_asset(call: Call, name: str) -> web.StreamResponse:
     return response
 
 
-@route("GET", "/healthz", access="open", tags=("operation",), produces="application/json")
+@route("GET", "/healthz", access="open", tags=("operation",), produces="application/json", also={503: "Work does not go on."})
 async def read_health(call: Call) -> web.StreamResponse:
     """Whether work goes on: 200 {"status": "ok"}, or 503 {"status": "stalled"}.
 

@@ -78,7 +78,7 @@ async def read_server(call: Call) -> ServerView:
     return ServerView(name="latentgraph", version=server_version(), limits=limits)
 
 
-@route("GET", "/readyz", tags=("operation",))
+@route("GET", "/readyz", tags=("operation",), also={503: "One of the checks fails."})
 async def read_ready(call: Call) -> Answer[ReadyView]:
     """Whether new work is taken and done: 200, or 503 with the checks that fail."""
     checks = [CheckView(name=one.name, ok=one.is_ok, message=one.message) for one in await call.services.health.checks()]

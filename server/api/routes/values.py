@@ -13,7 +13,7 @@ from pydantic import Field
 from server.api.models import JobId, Model, NodeId, PortName
 from server.api.route import JSON, Call, route
 from server.jobs.record import Job
-from server.library.values import digest_of_port
+from server.library.values import find_port
 
 
 class ValueQuery(Model):
@@ -39,8 +39,8 @@ async def read_value(call: Call, id: JobId, node: NodeId, port: PortName, query:
     job: Job = await call.services.desk.get(id)
     specs: Mapping[str, Any] = call.services.catalogue.specs  # Any: NodeSpec
     names = {type_id: tuple(output.name for output in spec.outputs) for type_id, spec in specs.items()}
-    digest = digest_of_port(job, node, query.element, names, port)
-    answer = await call.services.values.look(digest, query.index, query.form)
+    found = find_port(job, node, query.element, names, port)
+    answer = await call.services.values.look(found, query.index, query.form) if isinstance(found, bytes) else found
     if "image" not in answer:
         return web.Response(body=json.dumps(_finite(answer), allow_nan=False).encode(), content_type=JSON)
     headers = {"Content-Type": f"image/{query.form}", "Pictures": str(answer["count"]), "Cache-Control": "private, max-age=3600"}

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Final, Literal, cast
 
 from aiohttp import web
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from graph.compile import Compiled
 from graph.document import Document, write_document
 from graph.errors import Problem, WorkflowError
 from server.api.models import JsonObject, Model, Name, NodeId, WorkflowProblem
 from server.api.route import JSON, Answer, Call, route
+from server.api.routes.jobs import JobRequest
 from server.library.checking import MOST_PROBLEMS, Checked, check, read_object, refusal_of, refuse_large
 from server.library.names import content_disposition
 from server.library.precondition import Precondition
@@ -22,12 +23,20 @@ from server.problems import Refusal, problem_json
 
 _READS: Final = ("invalid_workflow", "too_large", "forbidden")
 _CHANGES: Final = ("precondition_required", "precondition_failed", "disk_full", "forbidden")
+#: For the document: the same request to validate, to plan, and (with a node) to ask why.
+_EXAMPLE: Final[JsonObject] = {"workflow": "mini_text_to_image", "inputs": {"seed": 8}}
+_DOCUMENT: Final[JsonObject] = {
+    "format": "latentgraph/workflow",
+    "version": "1.0",
+    "nodes": {"three": {"type": "number", "inputs": {"value": 3}}},
+    "outputs": {"three": {"from": "three.value"}},
+}
 
 
 class WorkflowBody(Model):
     """A workflow document; GET /v1/workflow.schema.json has its JSON Schema."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, json_schema_extra={"examples": [_DOCUMENT]})
 
     @property
     def raw(self) -> dict[str, Any]:  # Any: plain JSON
@@ -106,6 +115,8 @@ class RestoreRequest(Model):
 class ValidateRequest(Model):
     """What is to be checked."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved one."""
     inputs: JsonObject = {}
@@ -121,20 +132,10 @@ class Validated(Model):
     """How many nodes it has, subgraphs unfolded."""
 
 
-class PlanRequest(Model):
-    """What would run: the body of POST /v1/jobs."""
-
-    workflow: JsonObject | Name
-    inputs: JsonObject = {}
-    targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=1000)
-    """Nodes ("node") or ports ("node.port") that are wanted; without: the named outputs and every effect."""
-    priority: int = Field(0, ge=-100, le=100)
-    client: Annotated[str, StringConstraints(max_length=64)] | None = None
-    webhook: Annotated[str, StringConstraints(max_length=64)] | None = None
-
-
 class WhyRequest(Model):
     """Which node is asked about."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{**_EXAMPLE, "node": "denoise"}]})
 
     workflow: JsonObject | Name
     inputs: JsonObject = {}
@@ -306,7 +307,7 @@ async def validate_workflow(call: Call, body: ValidateRequest) -> Validated:
     "POST", "/v1/workflows/plan", tags=("workflows",),
     refuses=("not_found", *_READS, "catalogue_unavailable", "engine_unavailable", "not_ready_in_time"),
 )  # fmt: skip
-async def plan_workflow(call: Call, body: PlanRequest) -> PlanView:
+async def plan_workflow(call: Call, body: JobRequest) -> PlanView:
     """Tell what a run would do: what is remembered, what runs and where, how long, how much memory. Draws no seeds."""
     text = await _runnable(call, body.workflow, body.inputs)
     found = await call.services.engine.ask("plan", document=text, targets=body.targets)

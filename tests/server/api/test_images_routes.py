@@ -249,8 +249,8 @@ def test_a_client_that_goes_away_cancels_nothing(home):
     [
         ({"code": "refused", "detail": "size is too large", "node": "size"}, 422, "invalid_workflow"),
         ({"code": "invalid_workflow", "detail": "no such model"}, 422, "invalid_workflow"),
-        ({"code": "out_of_memory", "detail": "no memory", "node": "sample"}, 500, "job_failed"),
-        ({"code": "worker_lost", "detail": "died"}, 500, "job_failed"),
+        ({"code": "out_of_memory", "detail": "no memory", "node": "sample"}, 422, "job_failed"),
+        ({"code": "worker_lost", "detail": "died"}, 422, "job_failed"),
     ],
 )
 def test_a_failed_job_is_told_with_its_problem(home, problem, status, code):

@@ -141,7 +141,7 @@ def test_models_are_listed_by_name_without_their_folders(home: Path, tmp_path: P
 def test_a_model_that_a_waiting_or_running_job_names_is_not_removed(home: Path) -> None:
     folder = model_folder(home / "models" / "mine")
     other, user = FakeJob("job-a", workflow_with("mine-too")), FakeJob("job-b", workflow_with("mine"))
-    desk, engine = Desk(other, user), Engine({"free_memory": {"freed_bytes": 5}})
+    desk, engine = Desk(other, user), Engine({"free_memory": {"freed_bytes": {"ram": 5}}})
 
     async def steps() -> None:
         async with library(home, desk=desk, engine=engine) as server:
@@ -219,7 +219,7 @@ def test_a_model_that_may_not_be_removed_says_so(home: Path, monkeypatch: pytest
 
 
 def test_devices_are_what_the_engine_last_told(home: Path) -> None:
-    engine = Engine({"free_memory": {"freed_bytes": 1234}})
+    engine = Engine({"free_memory": {"freed_bytes": {"cpu:1": 1234, "ram": 5}}})
     engine.hello = Hello(1, ["cpu:0", "cpu:1"], "cpu:avx2:1", "x")
     place = {"name": "cpu:0", "state": "busy", "job": "j", "node": "n", "resident_bytes": 7, "budget_bytes": 9, "restarts": 2,
              "message": "", "progress_age_s": 0.5}  # fmt: skip
@@ -230,7 +230,9 @@ def test_devices_are_what_the_engine_last_told(home: Path) -> None:
             _, _, found = await ask(server, "GET", "/v1/devices")
             assert (found["engine"], found["devices"], found["facts"]) == ("ready", ["cpu:0", "cpu:1"], {"memo_bytes": 5})
             assert (found["places"][0]["state"], found["places"][0]["resident_bytes"]) == ("busy", 7)
-            assert (await ask(server, "POST", "/v1/devices/free", {"device": "cpu:1"}))[2] == {"freed_bytes": 1234}
+            assert (await ask(server, "POST", "/v1/devices/free", {"device": "cpu:1"}))[2] == {
+                "freed_bytes": {"cpu:1": 1234, "ram": 5}
+            }
             status, _, problem = await ask(server, "POST", "/v1/devices/free", {"device": "cuda:7"})
             assert (status, problem["detail"]) == (
                 404, 'There is no device "cuda:7" in use; there is cpu:0, cpu:1. Name one of these.',

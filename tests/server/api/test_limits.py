@@ -617,3 +617,15 @@ def test_what_is_no_http_gets_400_without_an_echo(home: Path, routes: list[Route
                 assert b"nosniff" in answer
 
     run(step())
+
+
+@pytest.mark.spec("R-L04")
+def test_who_has_not_shown_the_token_can_send_only_a_short_body(home: Path) -> None:
+    """Thousands of connections of nobody's may be open: each may take some kilobytes of memory, not megabytes."""
+
+    async def body() -> None:
+        async with served(home, whole=True) as server:
+            status, _, problem = await server.ask("POST", "/v1/session", json={"token": "x" * 5000})
+            assert (status, problem["code"], problem["limit_bytes"]) == (413, "too_large", 4096)
+
+    run(body())

@@ -88,3 +88,11 @@ def test_document_and_docs_are_served(home: Path) -> None:
             assert b"Latentgraph" in page
 
     run(step())
+
+
+def test_a_replayed_job_and_a_server_that_is_not_ready_are_answers_of_the_document(document: dict[str, Any]) -> None:
+    for path in ("/v1/jobs", "/v1/jobs/{id}/retry"):
+        assert document["paths"][path]["post"]["responses"]["200"]["content"].keys() == {"application/json"}
+    for path in ("/readyz", "/healthz"):
+        content = document["paths"][path]["get"]["responses"]["503"]["content"]
+        assert content.keys() == {"application/json", "application/problem+json"}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from graph.child import child_environment
+from server.engine import link as link_module
 from server.engine import messages
 from server.engine.link import EngineLink, pauses, refusal_from
 from server.engine.messages import Hello, Pong
@@ -239,6 +240,57 @@ def test_a_reload_waits_for_running_jobs_and_takes_no_new_ones(home: Path) -> No
             assert (await one.run("b", tallied())).state == "done"
 
     run(test())
+
+
+def test_an_engine_that_does_not_end_for_a_reload_is_killed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answered pings and took nothing, so every job waited for ever."""
+    monkeypatch.setattr(link_module, "ENDING_S", 0.05)
+
+    async def test() -> None:
+        link = EngineLink(options(home), Listener())
+        killed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        monkeypatch.setattr(link, "_send", lambda message: None)  # it does not hear
+        monkeypatch.setattr(link, "_kill", killed.set_result)
+        link._process, link._writer = object(), object()  # type: ignore[assignment]  # looked at only
+        link.reload()
+        assert await killed == "it did not end within 0.05 s of being told to"
+
+    run(test())
+
+
+def test_a_mistake_of_ours_while_an_engine_is_looked_after_is_followed_by_another_engine(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The supervisor ended with it, and there was never an engine again."""
+    lives: list[int] = []
+
+    async def test() -> None:
+        listener = Listener()
+        link = EngineLink(options(home), listener)
+        live = link._live
+
+        async def fail_once() -> tuple[str, float | None]:
+            lives.append(1)
+            if len(lives) == 1:
+                raise RuntimeError("can't start new thread")
+            return await live()
+
+        monkeypatch.setattr(link, "_live", fail_once)
+        await link.start()
+        await listener.until(lambda: listener.count(Hello) == 1)
+        assert link.restarts == 1
+        await link.stop(0.0)
+
+    run(test())
+
+
+def test_ids_of_ended_jobs_are_remembered_so_far_and_no_further(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_module, "REMEMBERED", 3)
+    link = EngineLink(options(home), Listener())
+    for number in range(10):
+        link._submitted.add(f"job{number}")
+        link._hear(messages.Ended(f"job{number}", "done", {}))
+    assert list(link._ended) == ["job7", "job8", "job9"]
 
 
 @pytest.mark.spec("R-I12")

@@ -11,7 +11,6 @@ import pytest
 from graph.trials import Ledger, open_tries
 from server.engine.link import DIED
 from server.engine.messages import Ended, Status, Tried
-from server.jobs.record import MOST_TRIES
 from server.problems import Refusal
 from tests.graph.engine_kit import n, workflow
 from tests.server.engine.link_kit import gated, lab, run, tallied
@@ -55,17 +54,6 @@ def test_a_job_that_kills_every_worker_ends_after_three_tries_and_others_are_not
     run(test())
 
 
-def test_a_job_that_had_its_tries_before_is_not_tried_again(home: Path) -> None:
-    async def test() -> None:
-        async with lab(home) as one:
-            ended = await one.run("a", tallied(), tries=MOST_TRIES)
-            assert (ended.state, ended.result["problem"]["code"]) == ("failed", "worker_lost")
-            assert "A process died under this job 3 times in a row, so it is not tried again" in ended.result["problem"]["detail"]
-            assert one.ran == []
-
-    run(test())
-
-
 def test_the_death_of_the_engine_is_not_its_jobs_fault_but_that_of_what_it_was_planning(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:
@@ -94,6 +82,7 @@ def test_a_plan_that_never_ends_costs_its_job_a_try_and_the_engine_its_life(home
     run(test())
 
 
+@pytest.mark.proves(7)
 def test_what_died_before_the_server_started_is_charged_when_it_starts(home: Path) -> None:
     ledger = Ledger(home / "tries")
     ledger.open(7, [("a", 0), ("b", 1)], "x")
@@ -148,6 +137,7 @@ def test_places_and_memory_are_told(home: Path) -> None:
     run(test())
 
 
+@pytest.mark.spec("I7")
 def test_memory_of_idle_devices_is_freed_and_a_busy_one_is_refused(home: Path) -> None:
     async def test() -> None:
         async with lab(home) as one:

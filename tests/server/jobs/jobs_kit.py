@@ -88,13 +88,17 @@ class FakeEngine:
         self.cancelled: list[str] = []
         self.prioritised: list[tuple[str, int]] = []
         self.changed = asyncio.Condition()
+        #: It takes nothing until it is replaced.
+        self.is_full = False
 
     @property
     def ids(self) -> list[str]:
         return [one.job for one in self.submitted]
 
-    def submit(self, message: Submit) -> None:
-        self.submitted.append(message)
+    def submit(self, message: Submit) -> bool:
+        if not self.is_full:
+            self.submitted.append(message)
+        return not self.is_full
 
     def cancel(self, job: str) -> None:
         self.cancelled.append(job)

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 
 from graph.spec import NodeSpec
 from server.engine.messages import Planned, Tried
-from server.jobs import desk as desk_module
+from server.jobs import dispatch as dispatch_module
 from server.jobs.record import FINAL, Job, JobFilter
+from server.jobs.store import FILE_NAME
 from server.problems import Refusal
 from tests.graph.small_nodes import SHA, link, n, workflow
 from tests.server.jobs.jobs_kit import FakeFiles, Office, a_drawing, office, order, run, store_in
@@ -178,6 +180,7 @@ def test_a_known_key_with_another_body_is_refused_before_anything_else(home: Pat
 
 
 @pytest.mark.spec("R-C06")
+@pytest.mark.proves(6)
 def test_a_key_answers_with_the_job_as_it_is_now_across_a_restart_and_a_full_queue(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
@@ -738,17 +741,173 @@ def test_a_job_that_takes_the_server_down_is_given_up_after_three_tries_and_othe
             poison, other = await made.submit(2)
             await made.settled()
         for before in range(2):
-            async with office(home, open_tries=[(poison, before)]) as made:
+            async with office(home, engine=False) as made:
+                made.desk.on_tried(Tried(poison, before + 1, "died"))  # before there is an engine
+                made.ready()
                 await made.settled()
                 assert {one.job: one.tries for one in made.engine.submitted} == {poison: before + 1, other: 0}
-        async with office(home, open_tries=[(poison, 2)]) as made:
+        async with office(home, engine=False) as made:
+            for _ in range(2):  # told again, as long as no engine has begun
+                made.desk.on_tried(Tried(poison, 3, "died"))
+            made.ready()
             await made.settled()
             assert made.engine.ids == [other]
             assert made.hub.ends() == {poison: ["failed"]}
             result = (await made.desk.get(poison)).result
             assert result is not None
             assert result.problem is not None
-            assert (result.problem["code"], len(result.problem["history"])) == ("worker_lost", 3)
+            assert (result.problem["code"], result.problem["history"]) == ("worker_lost", ["died"] * 3)
+            assert result.problem["detail"].startswith("The process that ran a node of this job died 3 times in a row")
+
+    run(work())
+
+
+@pytest.mark.spec("R-C08")
+def test_tries_count_also_while_the_disk_takes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note was lost with the refused write, so a job could take down one engine after another."""
+
+    async def work() -> None:
+        async with office(home) as made:
+            (id,) = await made.submit()
+            await made.settled()
+            monkeypatch.setattr(made.store, "tried", lambda *_: _refused())
+            for tries in (1, 2):
+                made.desk.on_tried(Tried(id, tries, "died"))
+                made.desk.on_lost("killed")
+                made.ready()
+                await made.settled()
+                assert made.engine.submitted[-1].tries == tries
+            made.desk.on_tried(Tried(id, 3, "died"))
+            made.desk.on_lost("killed")
+            made.ready()
+            await made.until(lambda: made.hub.ends() == {id: ["failed"]})
+            assert made.desk._tries == {}
+
+    run(work())
+
+
+def _refused() -> Future[Job | None]:
+    future: Future[Job | None] = Future()
+    future.set_exception(Refusal("disk_full", "The disk is full."))
+    return future
+
+
+# ---- what is broken keeps nothing else up ----
+
+
+@pytest.mark.spec("R-C10")
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_an_end_that_was_written_though_the_disk_told_otherwise_is_told_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    """Whoever followed the job waited for ever, and if it was deleted meanwhile the end was tried again each second."""
+    monkeypatch.setattr(dispatch_module, "RETRY_SECONDS", 0.01)
+
+    async def work() -> None:
+        async with office(home) as made:
+            (id,) = await made.submit()
+            await made.settled()
+            end = made.store.end
+
+            def told_wrongly(*given: Any) -> Future[Job | None]:
+                made.store.end = end  # type: ignore[method-assign]
+                end(*given).result()
+                if is_deleted:
+                    made.store.delete(id).result()
+                return _refused()
+
+            made.store.end = told_wrongly  # type: ignore[method-assign]
+            made.end(id)
+            await made.until(lambda: not made.desk.active())
+            assert made.hub.ends() == ({} if is_deleted else {id: ["done"]})
+            assert made.desk.health().unwritten == 0
+
+    run(work())
+
+
+def test_a_job_that_an_engine_about_to_be_replaced_did_not_take_is_cancelled_at_once(home: Path) -> None:
+    """The engine was asked, which did not know the job; its end waited for that of every other one."""
+
+    async def work() -> None:
+        async with office(home) as made:
+            made.engine.is_full = True
+            (id,) = await made.submit()
+            await made.settled()
+            await made.desk.cancel(id)
+            await made.settled()
+            assert (await made.desk.get(id)).state == "cancelled"
+            assert made.engine.cancelled == []
+
+    run(work())
+
+
+@pytest.mark.parametrize("when", ["before it starts", "when the next engine gets it"])
+def test_a_job_that_cannot_be_read_any_more_fails_and_others_go_on(home: Path, when: str) -> None:
+    """It held its place for ever, and what was under way behind it was never submitted again."""
+
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            bad, *others = await made.submit(2)
+            if when != "before it starts":
+                made.ready()
+                await made.until(lambda: made.engine.ids == [bad, *others])
+                made.desk.on_lost("killed")
+                made.engine.submitted.clear()
+            _damage(home, bad)
+            made.ready()
+            await made.settled()
+            assert made.engine.ids == others
+            assert made.hub.ends() == {bad: ["failed"]}
+            result = (await made.desk.get(bad)).result
+            assert result is not None
+            assert result.problem is not None
+            assert (
+                result.problem["detail"] == "What the job is cannot be read any more. Send it again; the server's log says more."
+            )
+            assert list(made.desk._queue.under_way) == others
+
+    run(work())
+
+
+def _damage(home: Path, id: str) -> None:
+    """Flip bits of a job's document, as a disk may."""
+    connection = sqlite3.connect(home / FILE_NAME, isolation_level=None)
+    connection.execute("DROP TRIGGER document_is_frozen")
+    connection.execute("UPDATE documents SET document = x'00ff00ff' WHERE job = ?", (id,))
+    connection.close()
+
+
+def test_a_reader_that_fails_at_an_end_costs_no_place(home: Path) -> None:
+    """The job's place was never free again, so after a few of these nothing was dispatched."""
+
+    async def work() -> None:
+        async with office(home) as made:
+            ids = await made.submit(8)
+            made.hub.ended = _fail  # type: ignore[method-assign]
+            for number in range(8):
+                await made.until(lambda number=number: len(made.engine.ids) > number)  # type: ignore[misc]
+                made.end(made.engine.ids[number])
+                await made.settled()
+            assert sorted(made.engine.ids) == sorted(ids)
+            assert set((await states(made)).values()) == {"done"}
+            assert made.desk.active() == []
+
+    run(work())
+
+
+def _fail(job: Job) -> None:
+    raise RuntimeError("a reader's mistake")
+
+
+def test_a_result_of_odd_form_ends_the_job_all_the_same(home: Path) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            (id,) = await made.submit()
+            await made.settled()
+            made.end(id, nodes=None)
+            await made.settled()
+            assert (await made.desk.get(id)).state == "failed"
+            assert made.desk.active() == []
 
     run(work())
 
@@ -807,7 +966,7 @@ class Broken:
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
 
-        monkeypatch.setattr(desk_module, "RETRY_SECONDS", 0.01)
+        monkeypatch.setattr(dispatch_module, "RETRY_SECONDS", 0.01)
         monkeypatch.setattr(made.store.committer, "_carry_out", refuse)
 
     def mend(self) -> None:
@@ -889,7 +1048,7 @@ def test_a_closed_desk_leaves_a_store_that_opens(home: Path) -> None:
 
     ids = run(work())
     store = store_in(home)
-    assert [job.id for job in store.recover().result().queued] == ids
+    assert [job.id for job in store.recover().result()] == ids
     store.close()
 
 

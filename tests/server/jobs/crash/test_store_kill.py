@@ -105,8 +105,8 @@ def check_after(folder: Path, lived: Lived, *, may_keep_refused: bool = False) -
     if not may_keep_refused:
         refused = [number for what, number in lived.said("refused") if what == "accept"]
         assert [number for number in refused if id_of(number) in jobs] == []
-    assert {one.id for one in recovered.queued} == {one.id for one in jobs.values() if not one.is_final}
-    for one in recovered.queued:
+    assert {one.id for one in recovered} == {one.id for one in jobs.values() if not one.is_final}
+    for one in recovered:
         assert store.start(one.id).result() is not None
         assert store.end(one.id, "done", JobResult()).result() is not None
     store.close()
