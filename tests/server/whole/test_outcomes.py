@@ -70,6 +70,19 @@ def test_a_worker_that_dies_twice_is_forgiven_once_the_node_succeeds(server: Ser
 
 
 @pytest.mark.slow
+@pytest.mark.spec("R-C07")
+@pytest.mark.proves(3)
+def test_a_job_whose_process_dies_after_it_published_publishes_once(server: Server) -> None:
+    document = workflow({"file": "node.file"}, node=n("fake/publish_and_die", value=1.0, times=2))
+    job = server.ended(server.submit(document)["id"])
+    assert job["state"] == "done"
+    assert len(server.witnessed()) == 3
+    (output,) = server.get("/v1/outputs").json["outputs"]
+    assert f"{output['id']}.png" == job["outputs"]["file"]
+    assert sorted(path.name for path in (server.home / "outputs").iterdir()) == [f"{output['id']}.json", f"{output['id']}.png"]
+
+
+@pytest.mark.slow
 @pytest.mark.spec("R-G07")
 @pytest.mark.proves(10)
 @pytest.mark.parametrize("type", ["fake/block", "fake/hold"])
