@@ -94,14 +94,17 @@ class Executor:
         self.bounds, self._ledger = bounds or Bounds(), ledger
         self._clock = clock
         self._lock = threading.Lock()
-        self._ready = threading.Condition(self._lock)
+        #: Where idle lanes of devices wait, and those of the host: a lane that is woken for nothing costs more than a quick node.
+        self._ready, self._host_ready = threading.Condition(self._lock), threading.Condition(self._lock)
         #: Where lanes wait whose worker did not come up: they would only take wake-ups from others.
         self._away = threading.Condition(self._lock)
         self._flights: dict[bytes, Flight] = {}
         self._unshared: set[Flight] = set()
         self._owners: dict[int, ActiveRun] = {}
         self._trims: set[Worker] = set()
-        self._idle = 0
+        self._idle: set[Lane] = set()
+        #: Idle host lanes that look soon by themselves whether the one at quick nodes is away.
+        self._watching = 0
         #: Host lanes at a node that is quick, by thread, and since when. One lane is enough for quick nodes: two would take
         #: turns at the lock and the interpreter (60 us a node against 27 on two free cores, and an event loop late by 26 ms).
         self._quick: dict[int, float] = {}
@@ -146,7 +149,15 @@ class Executor:
             self._owners[id(run.queue)] = run
             self.schedule.add(run.queue)
             self._settle(run)
-            self._ready.notify_all()
+            if run.queue.has_ready(""):
+                self._ready.notify_all()
+            if run.queue.has_ready(HOST) and not (self._quick and self._watching):
+                self._host_ready.notify_all()
+
+    def _wake_lanes(self) -> None:
+        """Let every idle lane look again; the lock is held."""
+        self._ready.notify_all()
+        self._host_ready.notify_all()
 
     def _tell_planned(self, run: ActiveRun) -> None:
         tasks, plan = run.tasks, run.plan
@@ -173,8 +184,8 @@ class Executor:
     def prioritise(self, run: ActiveRun, priority: int) -> None:
         """Give a run another priority; what it has begun goes on."""
         with self._ready:
-            run.queue.priority = priority
-            self._ready.notify_all()
+            self.schedule.prioritise(run.queue, priority)
+            self._wake_lanes()
 
     def _unsubscribe(self, run: ActiveRun) -> set[int]:
         """Leave the flights that others still want; the tasks of those that only this run wants, which are told to stop."""
@@ -198,7 +209,7 @@ class Executor:
             self.cancel(run)
         with self._ready:
             self._closing = True
-            self._ready.notify_all()
+            self._wake_lanes()
             self._away.notify_all()
         self._heard.put(None)
         if self._started:
@@ -228,7 +239,7 @@ class Executor:
         """The next job of a lane, "trim", or None to end. Waits; the lock is held."""
         me, place = threading.get_ident(), lane.place
         while not self._closing:
-            if lane.worker in self._trims:
+            if lane.worker in self._trims and place != HOST:
                 self._trims.discard(lane.worker)
                 return "trim"
             now = self._clock()
@@ -249,22 +260,35 @@ class Executor:
                     is_quick = place == HOST and self._usual.get(job.spec.id, UNKNOWN_SECONDS) < GROUP_SECONDS
                     if is_quick:
                         self._quick[me] = now
-                    if self._idle and (
-                        assignment.run.has_ready("")
-                        or (not is_quick and (len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST)))
-                    ):
+                    if self._idle and assignment.run.has_ready(""):
                         self._ready.notify()
+                    if self._idle and not is_quick and (len(self.schedule.runs) > 1 or assignment.run.has_ready(HOST)):
+                        self._wake_another()
                     return job
                 self._free(run, place, 0.0)
                 continue
-            until = self.schedule.next_time(place, now)
-            left = None if until is None else max(until - now, 0.0)
-            if is_left_to_another:
-                left = AWAY_SECONDS if left is None else min(left, AWAY_SECONDS)
-            self._idle += 1
-            self._ready.wait(left)
-            self._idle -= 1
+            if lane.worker in self._trims:  # of the host only now: it holds no model, and quick runs end by the hundred
+                self._trims.discard(lane.worker)
+                return "trim"
+            self._rest(lane, now, is_left_to_another)
         return None
+
+    def _wake_another(self) -> None:
+        """Let a lane of each kind look for what is ready; the lock is held."""
+        self._ready.notify()
+        self._host_ready.notify()
+
+    def _rest(self, lane: Lane, now: float, watches: bool) -> None:
+        """Wait until there may be something for a lane; one that `watches` looks soon by itself. The lock is held."""
+        until = self.schedule.next_time(lane.place, now)
+        left = None if until is None else max(until - now, 0.0)
+        if watches:
+            left = AWAY_SECONDS if left is None else min(left, AWAY_SECONDS)
+        self._idle.add(lane)
+        self._watching += watches
+        (self._host_ready if lane.is_host else self._ready).wait(left)
+        self._watching -= watches
+        self._idle.discard(lane)
 
     def _join(self, run: ActiveRun, task: int) -> _Job | None:
         """Make a job of a task, or let it wait for the same work under way elsewhere."""
@@ -430,7 +454,7 @@ class Executor:
                 self.schedule.delay(job.run.queue, job.task, self._clock() + LEASE_POLL_SECONDS)
             self._free(job.run, place, 0.0)
             self._settle(job.run)
-            self._ready.notify()
+            self._wake_another()
 
     def _leave(self, job: _Job) -> bool:
         """Take a job's flight away without a result; others that waited for it go back among the ready tasks.
@@ -599,8 +623,10 @@ class Executor:
                 freed += len(run.queue.complete(task)) if task in run.queue.open else 0
                 self._release(run, task)
                 self._settle(run)
-            if self._idle and (freed > 1 or (freed and place != HOST) or self._wants_device(subscribers)):
+            if self._idle and self._wants_device(subscribers):
                 self._ready.notify_all()
+            if self._idle and (freed > 1 or (freed and place != HOST)):
+                self._host_ready.notify_all()
             return subscribers
 
     @staticmethod
@@ -626,7 +652,7 @@ class Executor:
         """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
         with self._ready:
             self._free(self._payer(job), place, seconds)
-            self._ready.notify_all()
+            self._wake_lanes()
             if not self._leave(job):
                 return  # this run was cancelled and has left; those that went on waiting try it themselves
             self._give_nothing(job.run, job.task, state, seconds, place, failure)
@@ -649,7 +675,7 @@ class Executor:
         type_id, limit = job.spec.id, job.report.limit_s
         with self._ready:
             self._free(self._payer(job), place, seconds)
-            self._ready.notify_all()
+            self._wake_lanes()
             subscribers = self._take_subscribers(job)
             for run, task in subscribers:
                 said = (
@@ -689,7 +715,7 @@ class Executor:
         """The worker process died under a job: every run that shares it is charged one try, no other is."""
         with self._ready:
             self._free(self._payer(job), lane.place, seconds)
-            self._ready.notify_all()
+            self._wake_lanes()
             was_wanted = not job.flight.cancelled
             subscribers = self._take_subscribers(job)
             for run in {id(run): run for run, _ in subscribers if was_wanted}.values():
@@ -741,7 +767,7 @@ class Executor:
             if self._leave(job):
                 self._push_back(run, task, lane.place)
             self._settle(run)
-            self._ready.notify_all()
+            self._wake_lanes()
 
     def _push_back(self, run: ActiveRun, task: int, place: str) -> None:
         """Put a task that was begun among the ready ones again, unless its run was cancelled meanwhile."""
@@ -767,7 +793,7 @@ class Executor:
                 self._push_back(run, task, lane.place)
             for one in [run, *self._owners.values()] if lane.is_disabled else [run]:
                 self._settle(one)
-            self._ready.notify_all()
+            self._wake_lanes()
 
     def _count_death(self, lane: Lane, error: WorkerLost) -> None:
         """A worker's process is gone, and what it held with it; the lock is held."""
@@ -858,7 +884,8 @@ class Executor:
         self.schedule.remove(run.queue)
         self._owners.pop(id(run.queue), None)
         self._trims.update(run.workers)
-        self._ready.notify_all()
+        if any(lane.worker in run.workers for lane in self._idle):
+            self._wake_lanes()
         if time.monotonic() - self._flushed > FLUSH_SECONDS and not self._closing:
             self._flushed = time.monotonic()
             self._writer.submit(self._flush)

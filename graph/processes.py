@@ -271,11 +271,12 @@ class ProcessWorker:
     def run(self, request: Request, report: Report) -> Result:
         """See `Worker`."""
         with self._talking:
-            child = self._start(report.cancelled)
+            # Started by `start` a moment ago, as a rule; that looked whether it lives.
+            child = self._child if self._child is not None and self._is_ready else self._start(report.cancelled)
             self._calls += 1
             child.heartbeat_s = self.heartbeat_s
-            used = list(_digests(request.inputs.values()))
-            pinned = self.courier.store.pin(used) if self.courier.store is not None else set()
+            used = list(_filed(request.inputs.values()))
+            pinned = self.courier.store.pin(used) if used and self.courier.store is not None else set()
             try:
                 kept: list[Value] = []
                 self._send(child, request, report, kept)
@@ -472,9 +473,11 @@ def _how(code: int | None) -> str:
     return "it did not end by itself" if code is None else f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def _digests(values: Iterable[Any]) -> Iterable[bytes]:
+def _filed(values: Iterable[Any]) -> Iterable[bytes]:
+    """The digests of the values that cross as files."""
     for value in values:
         if isinstance(value, Value):
-            yield value.digest
+            if not _is_small(value.packed()):
+                yield value.digest
         elif isinstance(value, list):
-            yield from _digests(value)
+            yield from _filed(value)

@@ -11,7 +11,8 @@ waiting for another device.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
@@ -103,7 +104,7 @@ class RunTasks:
 
     def has_ready(self, place: str) -> bool:
         """Whether a lane of this place could find something here."""
-        return bool(self._host) if place == HOST else any(self._groups.values())
+        return bool(self._host) if place == HOST else bool(self._groups) and any(self._groups.values())
 
     def pop_host(self) -> int | None:
         """The next ready host task."""
@@ -201,6 +202,8 @@ class Schedule:
         """`devices`: name to budget in bytes."""
         self.devices = {name: Device(name, budget) for name, budget in devices.items()}
         self.runs: list[RunTasks] = []
+        #: By client, each in the order in which its runs go.
+        self._runs_of: dict[str, list[RunTasks]] = {}
         self.used_seconds: dict[str, float] = {}
         self.load_bandwidth = LOAD_BANDWIDTH
         self._delayed: list[tuple[float, int, RunTasks, int]] = []
@@ -211,21 +214,30 @@ class Schedule:
 
         A client without a run here starts level with the least served of the others.
         """
-        others = {other.client for other in self.runs}
-        if others and run.client not in others:
-            least = min(self.used_seconds.get(client, 0.0) for client in others)
+        if self._runs_of and run.client not in self._runs_of:
+            least = min(self.used_seconds.get(client, 0.0) for client in self._runs_of)
             self.used_seconds[run.client] = max(self.used_seconds.get(run.client, 0.0), least)
         self._sequence += 1
         run.sequence = run.sequence or self._sequence
         self.runs.append(run)
+        insort(self._runs_of.setdefault(run.client, []), run, key=_own_order)
 
     def remove(self, run: RunTasks) -> None:
         """Forget a run that has ended."""
         if run in self.runs:
             self.runs.remove(run)
+            mine = self._runs_of[run.client]
+            mine.remove(run)
+            if not mine:
+                del self._runs_of[run.client]
         if len(self.used_seconds) > MOST_CLIENTS:
-            here = {one.client for one in self.runs}
-            self.used_seconds = {client: used for client, used in self.used_seconds.items() if client in here}
+            self.used_seconds = {client: used for client, used in self.used_seconds.items() if client in self._runs_of}
+
+    def prioritise(self, run: RunTasks, priority: int) -> None:
+        """Give a run another priority."""
+        run.priority = priority
+        if run in self.runs:
+            self._runs_of[run.client].sort(key=_own_order)
 
     def delay(self, run: RunTasks, task: int, until: float) -> None:
         """Put a task back until a time (another process holds its lease)."""
@@ -246,7 +258,7 @@ class Schedule:
                 run.push(task)
         if place != HOST and self.devices[place].available_at > now:
             return None
-        for run in self._order(now):
+        for run in self._order([run for run in self.runs if run.has_ready(place)], now):
             found = self._from_host(run) if place == HOST else self._from_groups(run, self.devices[place], now)
             if found is not None:
                 return Assignment(run, found)
@@ -291,16 +303,25 @@ class Schedule:
     def _is_hopeless(self, needs: Needs) -> bool:
         return all(device.is_disabled for device in self.devices.values() if _may_take(device, needs))
 
-    def _order(self, now: float) -> list[RunTasks]:
+    def _order(self, ready: list[RunTasks], now: float) -> Iterator[RunTasks]:
         """Runs in the order they are looked at: by priority, then by client, of each client its own order."""
-        if len(self.runs) < 2:
-            return self.runs
-        claims: dict[str, tuple[float, float, int]] = {}
-        for run in sorted(self.runs, key=lambda run: (-run.priority, run.sequence)):
-            used = round(self.used_seconds.get(run.client, 0.0), 1)
-            work_left = run.remaining_seconds - AGING * (now - run.created)
-            claims.setdefault(run.client, (used, work_left, run.sequence))
-        return sorted(self.runs, key=lambda run: (-run.priority, claims[run.client], run.sequence))
+        if len(ready) < 2:
+            yield from ready
+            return
+        claims = {client: self._claim(client, now) for client in {run.client for run in ready}}
+
+        def rank(run: RunTasks) -> tuple[int, tuple[float, float, int], int]:
+            return -run.priority, claims[run.client], run.sequence
+
+        first = min(ready, key=rank)  # nearly always the one that is taken: the others need no order
+        yield first
+        yield from sorted((run for run in ready if run is not first), key=rank)
+
+    def _claim(self, client: str, now: float) -> tuple[float, float, int]:
+        """A client's turn among those of one priority; less goes first."""
+        first = self._runs_of[client][0]
+        used = round(self.used_seconds.get(client, 0.0), 1)
+        return used, first.remaining_seconds - AGING * (now - first.created), first.sequence
 
     @staticmethod
     def _from_host(run: RunTasks) -> int | None:
@@ -337,6 +358,11 @@ class Schedule:
             for other in self.devices.values()
             if other is not device and _may_take(other, needs)
         )
+
+
+def _own_order(run: RunTasks) -> tuple[int, int]:
+    """Where a run stands among those of its client."""
+    return -run.priority, run.sequence
 
 
 def _may_take(device: Device, needs: Needs) -> bool:

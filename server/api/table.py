@@ -41,8 +41,8 @@ class Table:
         self.bindings = dict(bindings or {})
         self._dispatcher = web.UrlDispatcher()
         self._routes: dict[object, Route] = {}
-        #: The methods of addresses without parameters: such an address is no name for a template beside it.
-        self._fixed: dict[str, tuple[str, ...]] = {}
+        #: Addresses without parameters, by path and method: such an address is no name for a template beside it.
+        self._fixed: dict[str, dict[str, Route]] = {}
         for route in routes:
             self._add(route)
 
@@ -51,13 +51,14 @@ class Table:
         for method in methods:
             self._routes[self._dispatcher.add_route(method, route.path, _unused)] = route
         if not route.parameters:
-            self._fixed[route.path] = (*self._fixed.get(route.path, ()), *methods)
+            self._fixed.setdefault(route.path, {}).update(dict.fromkeys(methods, route))
 
     async def find(self, request: web.Request) -> Found:
         """The route of a request, and what its path says."""
         fixed = self._fixed.get(request.path)
-        if fixed is not None and request.method not in fixed:
-            return Found(None, {}, tuple(sorted(fixed)))
+        if fixed is not None:
+            route = fixed.get(request.method)
+            return Found(None, {}, tuple(sorted(fixed))) if route is None else Found(route, {})
         match = await self._dispatcher.resolve(request)
         error = match.http_exception
         if error is None:

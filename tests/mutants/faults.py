@@ -684,7 +684,7 @@ FAULTS: Final = (
         "max(found.get(one.run, 0), one.tries + 1)", "max(found.get(one.run, 0), one.tries)", ("tests/server/engine/test_tries.py",),
     ),
     Fault(
-        "tries are forgotten when the engine dies", "server/jobs/desk.py",
+        "tries are forgotten when the engine dies", "server/jobs/dispatch.py",
         "job.priority, job.client, tries)", "job.priority, job.client, 0)", (JOBS["desk"],),
     ),
     Fault(
@@ -713,7 +713,7 @@ FAULTS: Final = (
         (f"{JOBS['desk']}::test_a_retry_is_a_new_job_with_the_same_document_and_seeds",),
     ),
     Fault(
-        "an end that the disk refused is forgotten", "server/jobs/desk.py",
+        "an end that the disk refused is forgotten", "server/jobs/dispatch.py",
         "            self._unwritten[ended.job] = ended\n", "", (JOBS["desk"], JOBS["simulation"]),
     ),
     Fault(
@@ -721,7 +721,7 @@ FAULTS: Final = (
         "        if self._is_draining:\n            raise", "        if False:\n            raise", (JOBS["desk"],),
     ),
     Fault(
-        "what ran is lost with its engine", "server/jobs/desk.py",
+        "what ran is lost with its engine", "server/jobs/dispatch.py",
         "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
     ),
     # ---- streams, webhooks and the client ----
@@ -801,5 +801,35 @@ FAULTS: Final = (
     Fault(
         "a world draws from dice of its own", "tests/server/jobs/test_simulation.py",
         "random.Random(seed)", "random.Random()", (JOBS["simulation"],),
+    ),
+    # ---- found when the first wave was reviewed ----
+    Fault(
+        "an engine that ends fails what it plans", "server/engine/process.py",
+        "        if work.is_left:  # what it was planned with", "        if False:  # what it was planned with",
+        ("tests/server/engine/test_leaving.py",),
+    ),
+    Fault(
+        "a job that cannot be read holds up all others", "server/jobs/dispatch.py",
+        "        except Exception as error:\n            self._give_up(id, error)\n            return\n        if started is not None",
+        "        if started is not None", (JOBS["desk"],),
+    ),
+    Fault(
+        "an end that the disk denied is never told", "server/jobs/dispatch.py",
+        "            job = found(await self._kept(self._store.get(id)), id)\n",
+        "            return found(await self._kept(self._store.get(id)), id)\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "a cancel asks an engine that never had the job", "server/jobs/desk.py",
+        "            if under_way.is_handed_over:\n", "            if self._has_engine:\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "an engine that hangs at its end is waited for", "server/engine/link.py",
+        "            asyncio.get_running_loop().call_later(ENDING_S, self._end_late, self._process)\n", "",
+        ("tests/server/engine/test_link.py::test_an_engine_that_does_not_end_for_a_reload_is_killed",),
+    ),
+    Fault(
+        "delayed tasks of a disabled place are forgotten", "graph/schedule.py",
+        "                found.append(task)\n        return sorted({", "                pass\n        return sorted({",
+        ("tests/graph/test_schedule.py",),
     ),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Literal
 
 from graph.context import Context
 from graph.node import node
+from graph.publish import origin_of, output_name, publish
 from nodes.tensors import WireTensor
 from nodes.values import Image
 
@@ -125,6 +126,16 @@ def end_process(ctx: Context, value: float, how: How, times: int) -> float:
         else:
             os._exit(int(how[-1]))
     return value
+
+
+@node(title="Publish and die", version=1, effect=True, output="file")
+def publish_and_die(ctx: Context, value: float, times: int = 1) -> str:
+    """Publish a file, then end the process before anybody hears of it, the first `times` times."""
+    name = output_name(ctx, "dying")
+    content = f"{value}".encode()
+    publish(ctx.output_folder, name, ".png", content, {"id": name, "file": f"{name}.png", "kind": "image", **origin_of(ctx)})
+    end_process(ctx, value, "kill", times)
+    return f"{name}.png"
 
 
 @node(title="Fail", version=1)

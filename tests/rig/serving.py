@@ -56,15 +56,16 @@ def make_catalogue(home: Path, pack: Path) -> None:
 
 
 def until(found: Any, what: str, patience_s: float = PATIENCE_S) -> Any:
-    """Call `found` until it gives something true."""
-    end, pause = time.monotonic() + patience_s, threading.Event()
+    """Call `found` until it gives something true, less and less often: looking takes time from what is waited for."""
+    end, pause, pause_s = time.monotonic() + patience_s, threading.Event(), 0.01
     while True:
         value = found()
         if value:
             return value
         if time.monotonic() > end:
             raise AssertionError(f"waited {patience_s:.0f} s in vain: {what}")
-        pause.wait(0.02)
+        pause.wait(pause_s)
+        pause_s = min(1.2 * pause_s, 0.2)
 
 
 def children_of(pid: int) -> list[int]:

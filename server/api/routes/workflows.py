@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Final, Literal, cast
 
 from aiohttp import web
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from graph.compile import Compiled
 from graph.document import Document, write_document

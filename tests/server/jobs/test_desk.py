@@ -14,7 +14,7 @@ import pytest
 
 from graph.spec import NodeSpec
 from server.engine.messages import Planned, Tried
-from server.jobs import desk as desk_module
+from server.jobs import dispatch as dispatch_module
 from server.jobs.record import FINAL, Job, JobFilter
 from server.jobs.store import FILE_NAME
 from server.problems import Refusal
@@ -795,6 +795,36 @@ def _refused() -> Future[Job | None]:
 # ---- what is broken keeps nothing else up ----
 
 
+@pytest.mark.spec("R-C10")
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_an_end_that_was_written_though_the_disk_told_otherwise_is_told_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    """Whoever followed the job waited for ever, and if it was deleted meanwhile the end was tried again each second."""
+    monkeypatch.setattr(dispatch_module, "RETRY_SECONDS", 0.01)
+
+    async def work() -> None:
+        async with office(home) as made:
+            (id,) = await made.submit()
+            await made.settled()
+            end = made.store.end
+
+            def told_wrongly(*given: Any) -> Future[Job | None]:
+                made.store.end = end  # type: ignore[method-assign]
+                end(*given).result()
+                if is_deleted:
+                    made.store.delete(id).result()
+                return _refused()
+
+            made.store.end = told_wrongly  # type: ignore[method-assign]
+            made.end(id)
+            await made.until(lambda: not made.desk.active())
+            assert made.hub.ends() == ({} if is_deleted else {id: ["done"]})
+            assert made.desk.health().unwritten == 0
+
+    run(work())
+
+
 def test_a_job_that_an_engine_about_to_be_replaced_did_not_take_is_cancelled_at_once(home: Path) -> None:
     """The engine was asked, which did not know the job; its end waited for that of every other one."""
 
@@ -936,7 +966,7 @@ class Broken:
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
 
-        monkeypatch.setattr(desk_module, "RETRY_SECONDS", 0.01)
+        monkeypatch.setattr(dispatch_module, "RETRY_SECONDS", 0.01)
         monkeypatch.setattr(made.store.committer, "_carry_out", refuse)
 
     def mend(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.serving import ROOT, Server, chain, is_alive, n, running, until, workflow
+from tests.rig.serving import PATIENCE_S, ROOT, Server, chain, is_alive, n, running, until, workflow
 from tests.server.whole.conftest import MakeServer
 
 
@@ -70,6 +70,19 @@ def test_a_worker_that_dies_twice_is_forgiven_once_the_node_succeeds(server: Ser
 
 
 @pytest.mark.slow
+@pytest.mark.spec("R-C07")
+@pytest.mark.proves(3)
+def test_a_job_whose_process_dies_after_it_published_publishes_once(server: Server) -> None:
+    document = workflow({"file": "node.file"}, node=n("fake/publish_and_die", value=1.0, times=2))
+    job = server.ended(server.submit(document)["id"])
+    assert job["state"] == "done"
+    assert len(server.witnessed()) == 3
+    (output,) = server.get("/v1/outputs").json["outputs"]
+    assert f"{output['id']}.png" == job["outputs"]["file"]
+    assert sorted(path.name for path in (server.home / "outputs").iterdir()) == [f"{output['id']}.json", f"{output['id']}.png"]
+
+
+@pytest.mark.slow
 @pytest.mark.spec("R-G07")
 @pytest.mark.proves(10)
 @pytest.mark.parametrize("type", ["fake/block", "fake/hold"])
@@ -111,16 +124,28 @@ def test_cancel_is_final_within_a_step_and_leaves_nothing(server: Server) -> Non
 @pytest.mark.slow
 @pytest.mark.spec("R-O01")
 @pytest.mark.proves(13)
-def test_sigterm_loses_nothing(make_server: MakeServer) -> None:
-    server = make_server()
+@pytest.mark.parametrize(("drain_s", "starts"), [("60", 1), ("0.1", 2)], ids=["ends what runs", "leaves what runs"])
+def test_sigterm_loses_nothing(make_server: MakeServer, drain_s: str, starts: int) -> None:
+    server = make_server(environment={"LATENTGRAPH_DRAIN_S": drain_s})
     with running(server):
-        jobs = [server.submit(chain(2, float(at), "fake/device_step", seconds=0.3))["id"] for at in range(8)]
-        until(lambda: server.witnessed(), "the first node to begin")
+        gated = workflow({"out": "b.value"}, a=n("fake/gate", value=1.0, name="go"), b=n("fake/step", value="@a.value"))
+        first = server.submit(gated)["id"]
+        jobs = [server.submit(chain(2, float(at), seconds=0.05))["id"] for at in range(8)]
+        until(lambda: ["a", "start"] in [line[:2] for line in server.witnessed()], "the gate to be reached")
         below = server.worker_pids()
-        assert server.stop(signal.SIGTERM) == 0
+        os.kill(server.pid, signal.SIGTERM)
+        until(lambda: "Told to stop" in server.log(), "the server to hear it")
+        if starts == 1:
+            server.open_gate("go")
+        assert server.process is not None
+        assert server.process.wait(PATIENCE_S) == 0
         until(lambda: not [pid for pid in below if is_alive(pid)], "the workers to be gone")
+        server.open_gate("go")
         server.start().ready()
+        assert server.ended(first)["outputs"] == {"out": 2.0}
         assert [server.ended(id)["outputs"]["last"] for id in jobs] == [at + 2.0 for at in range(8)]
+        assert {server.job(id)["tries"] for id in [first, *jobs]} == {0}
+        assert len([line for line in server.witnessed() if line[:2] == ["a", "start"]]) == starts
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ Submit = Callable[[Server, int], str]
 def submit_mini(server: Server, at: int) -> str:
     colours = ("red", "green", "yellow", "white")
     prompt = f"a large {colours[at % len(colours)]} circle on a blue background"
-    id: str = server.submit(MINI, inputs={"seed": at, "steps": 4, "prompt": prompt})["id"]
+    id: str = server.submit(MINI, inputs={"seed": at, "steps": 2, "prompt": prompt})["id"]
     return id
 
 
@@ -86,7 +86,7 @@ def test_kills_lose_no_job_and_double_none(make_server: MakeServer) -> None:
 @pytest.mark.slow
 @pytest.mark.spec("R-C01")
 def test_kills_under_the_mini_model_change_no_pixel(make_server: MakeServer) -> None:
-    weather(make_server, submit_mini, 4, ["worker", "engine", "server"] * 3, 1.5, 2, "cpu:0")
+    weather(make_server, submit_mini, 3, ["worker", "engine", "server"] * 3, 1.5, 2, "cpu:0")
 
 
 @pytest.mark.long
