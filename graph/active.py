@@ -128,7 +128,7 @@ class ActiveRun:
         self.seconds = 0.0
         self.device_seconds = 0.0
         self.changed = threading.Condition()
-        #: Called once per batch of events, from a thread of its own that holds no lock; an error of it is dropped.
+        #: Called once per batch of events; by `pass_on`, as a rule in a thread that holds no lock and drops its errors.
         self.listener: Callable[[], object] | None = None
         self.pass_on: Callable[[Callable[[], object]], object] | None = None
         self._told = False
@@ -324,7 +324,10 @@ class FlightReport:
 
     def watched(self) -> bool:
         """Whether one of the runs that wait for the work shows previews."""
-        return any(run.wants_previews for run, _ in list(self._flight.subscribers))
+        for run, _ in list(self._flight.subscribers):
+            if run.wants_previews:
+                return True
+        return False
 
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         """Tell the step; the estimate is the mean step time after the first step (which warms up)."""

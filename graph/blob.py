@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgpack  # type: ignore[import-untyped]  # has no stubs
 
@@ -88,6 +88,10 @@ def image_of(packed: Packed, notes: Mapping[str, Plain] = _NO_NOTES) -> list[Buf
     header = json.dumps(entries, separators=(",", ":"), ensure_ascii=True).encode()
     header += b" " * (-(8 + len(header)) % ALIGNMENT)
     return [len(header).to_bytes(8, "little") + header, *body]
+
+
+#: Bytes of a digest.
+DIGEST_BYTES: Final = 32
 
 
 def digest_of(packed: Packed) -> bytes:

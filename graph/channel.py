@@ -69,6 +69,10 @@ class Channel:
             self._take_in(self._stream.recv(_CHUNK))
         return message
 
+    def buffered(self) -> list[Any] | None:
+        """The next message if it was taken in already, together with one before it."""
+        return self._whole() if self._arrived else None
+
     def poll(self) -> list[Any] | None:
         """The next message if it is all here (of a socket that does not block). Raises EOFError at the end of the stream."""
         while (message := self._whole()) is None:

@@ -67,7 +67,7 @@ class Child:
 
     def receive(self, seconds: float) -> list[Any] | None:
         """The next message, or None if none came in `seconds`. Raises EOFError if the child is gone or says nonsense."""
-        message = self.channel.poll()
+        message = self.channel.buffered()
         if message is None and self._events.poll(seconds * 1000):
             message = self.channel.poll()
             if message is None and self.is_dead():  # a process that it left behind may keep the stream open

@@ -413,10 +413,12 @@ class Engine:
 
     def start(
         self, plan: Plan, *, output_folder: Path = Path("outputs"), priority: int = 0, client: str = "", listener: Callable[[], object] | None = None,
-        run_id: str = "", tries: int = 0, sequence: int = 0,
+        run_id: str = "", tries: int = 0, sequence: int = 0, is_quick_listener: bool = False,
     ) -> Handle:  # fmt: skip
-        """Start a planned run. Every seed must be drawn. `listener` is called (from a lane) once per batch of events.
+        """Start a planned run. Every seed must be drawn. `listener` is called (from a thread for that) once per batch of events.
 
+        `is_quick_listener`: it waits for nothing, calls nothing of the engine and never raises. So whoever tells the event
+        calls it, maybe with a lock of the engine held, which saves waking a thread.
         `run_id` is the id of the server's job: it names the run in the ledger and in `places`, and its outputs are named by it,
         so that a job that is tried again publishes once; `tries`: how often in a row a process died under it before.
         `sequence` is its place in its client's order, for who plans several at once; without it, that of being started.
@@ -431,6 +433,7 @@ class Engine:
         queue.sequence = sequence
         run = ActiveRun(plan, queue, values, output_folder, self._resolved, run_id, tries)
         run.listener = listener
+        run.pass_on = _call if is_quick_listener else None
         self.executor.start(run)
         return Handle(self, run)
 
@@ -614,6 +617,10 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _call(listener: Callable[[], object]) -> None:
+    listener()
 
 
 def _make_home(home: Path) -> None:

@@ -98,6 +98,7 @@ class Executor:
         self._ready, self._host_ready = threading.Condition(self._lock), threading.Condition(self._lock)
         #: Where lanes wait whose worker did not come up: they would only take wake-ups from others.
         self._away = threading.Condition(self._lock)
+        self._has_disabled = False
         self._flights: dict[bytes, Flight] = {}
         self._unshared: set[Flight] = set()
         self._owners: dict[int, ActiveRun] = {}
@@ -142,7 +143,7 @@ class Executor:
                 self._started = True
                 for thread in self._threads:
                     thread.start()
-        run.pass_on = self._heard.put
+        run.pass_on = run.pass_on or self._heard.put
         run.tell(RunEvent("running", 0.0))
         self._tell_planned(run)
         with self._ready:
@@ -631,7 +632,10 @@ class Executor:
 
     @staticmethod
     def _wants_device(subscribers: Iterable[tuple[ActiveRun, int]]) -> bool:
-        return any(run.queue.has_ready("") for run, _ in subscribers)
+        for run, _ in subscribers:
+            if run.queue.has_ready(""):
+                return True
+        return False
 
     def _release(self, run: ActiveRun, task: int) -> None:
         """Drop the values that this task was the last to read."""
@@ -784,7 +788,7 @@ class Executor:
             lane.failed_starts += 1
             lane.available_at = self._clock() + pause_seconds(lane.failed_starts)
             if lane.failed_starts >= self.bounds.most_starts:
-                lane.available_at = NEVER
+                lane.available_at, self._has_disabled = NEVER, True
             if not lane.is_host:
                 self.schedule.devices[lane.place].available_at = lane.available_at
             self._free(job.run, lane.place, 0.0)
@@ -826,6 +830,7 @@ class Executor:
             if not lanes:
                 raise ValueError(f"there is no place {name}; the places are {', '.join(lane.name for lane in self.lanes)}")
             lanes[0].failed_starts, lanes[0].available_at, lanes[0].message = 0, 0.0, ""
+            self._has_disabled = any(lane.is_disabled for lane in self.lanes)
             if not lanes[0].is_host:
                 self.schedule.devices[name].available_at = 0.0
             self._away.notify_all()
@@ -871,7 +876,7 @@ class Executor:
 
     def _settle(self, run: ActiveRun) -> None:
         """End the run if nothing of it is open, running or being written."""
-        if run.state == "running" and any(lane.is_disabled for lane in self.lanes):
+        if self._has_disabled and run.state == "running":
             self._fail_stranded(run)
         if run.state != "running" or run.queue.open or run.executing or run.writing:
             return

@@ -24,7 +24,7 @@ from queue import SimpleQueue
 from shutil import rmtree
 from typing import Any, Final
 
-from graph.blob import Damaged, digest_of, image_of, pack, read_image, suffix_of
+from graph.blob import DIGEST_BYTES, Damaged, digest_of, image_of, pack, read_image, suffix_of
 from graph.channel import Channel, NotOurs
 from graph.child import Child, Silent, child_environment, end_orphans
 from graph.errors import Cancelled
@@ -33,7 +33,7 @@ from graph.folder import StoreUnavailable, map_file, unavailable, write_all
 from graph.owner import Owner
 from graph.store import Store
 from graph.trials import Slot
-from graph.types import Packed, encode
+from graph.types import PLAIN_NAMES, Packed, encode
 from graph.workers import RemoteFailure, Report, Request, Result, StartFailed, Value, WorkerLost
 
 __all__ = ["Channel", "Courier", "ProcessWorker", "Spool", "child_environment", "shown"]
@@ -116,17 +116,17 @@ class Courier:
         """
         if isinstance(value, list):
             return ["l", [self.refer(item, keep) for item in value]]
-        if isinstance(value, dict):  # a file literal
+        if isinstance(value, dict) or type(value) in PLAIN_NAMES:  # a file literal, or a constant
             return ["j", value]
         if not isinstance(value, Value):
             packed = encode(value)
-            if not packed.tensors:
-                return ["p", packed.type, packed.fields]
             value = Value(digest_of(packed), packed=packed)
+            if not packed.tensors:
+                return ["p", packed.type, packed.fields, value.digest]
             keep.append(value)
         packed = value.packed()
         if _is_small(packed):
-            return ["p", packed.type, packed.fields]
+            return ["p", packed.type, packed.fields, value.digest]
         stored = self.store.file_of(value.digest) if self.store is not None else None
         path = str(stored) if stored is not None else self._files.get(value) or self._own(value, self.spool.put(packed))
         return ["f", value.digest, path]
@@ -135,7 +135,7 @@ class Courier:
         """A reference for another process that removes the file itself (`resolve` with `own`)."""
         packed = value.packed()
         if _is_small(packed):
-            return ["p", packed.type, packed.fields]
+            return ["p", packed.type, packed.fields, value.digest]
         return ["f", value.digest, str(self.spool.put(packed))]
 
     def _own(self, value: Value, path: Path) -> str:
@@ -152,8 +152,7 @@ class Courier:
         if kind == "j":
             return reference[1]
         if kind == "p":
-            packed = Packed(reference[1], reference[2], {})
-            return Value(digest_of(packed), packed=packed)
+            return Value(reference[3], packed=Packed(reference[1], reference[2], {}))
         path = Path(reference[2])
         try:
             view, _ = map_file(path)
@@ -346,7 +345,7 @@ class ProcessWorker:
 
     def _made(self, reference: Any) -> Value:
         match reference:
-            case ["p", str(), _]:
+            case ["p", str(), dict(), bytes(digest)] if len(digest) == DIGEST_BYTES:
                 pass
             case ["f", bytes(), str(path)] if Path(path).parent == self.courier.spool.folder:
                 pass

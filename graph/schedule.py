@@ -49,7 +49,6 @@ class RunTasks:
 
     __slots__ = (
         "_groups",
-        "_host",
         "client",
         "created",
         "depth",
@@ -57,9 +56,10 @@ class RunTasks:
         "open",
         "pending",
         "priority",
-        "remaining_seconds",
+        "ready_on_host",
         "sequence",
         "successors",
+        "work",
     )
 
     def __init__(
@@ -77,11 +77,13 @@ class RunTasks:
         self.sequence = 0
         self.needs = needs
         self.open: set[int] = set(tasks)
-        self.remaining_seconds = sum(map(_seconds_of, needs.values()))
+        #: Seconds of work that is left; what it has waited counts against it. So it is the less, the earlier it was made: the
+        #: clock, which is the same for all, is left out.
+        self.work = sum(map(_seconds_of, needs.values())) + AGING * created
         self.pending: dict[int, int] = {}
         self.successors: dict[int, list[int]] = {}
         self.depth: dict[int, int] = {}
-        self._host: list[tuple[int, int]] = []
+        self.ready_on_host: list[tuple[int, int]] = []
         self._groups: dict[Needs, list[tuple[int, int]]] = {}
         for task in tasks:
             above = dependencies.get(task, ())
@@ -98,17 +100,17 @@ class RunTasks:
         entry = (-self.depth[task], task)
         needs = self.needs.get(task)
         if needs is None:
-            heappush(self._host, entry)
+            heappush(self.ready_on_host, entry)
         else:
             heappush(self._groups.setdefault(needs._replace(seconds=None), []), entry)
 
     def has_ready(self, place: str) -> bool:
         """Whether a lane of this place could find something here."""
-        return bool(self._host) if place == HOST else bool(self._groups) and any(self._groups.values())
+        return bool(self.ready_on_host) if place == HOST else bool(self._groups) and any(self._groups.values())
 
     def pop_host(self) -> int | None:
         """The next ready host task."""
-        return heappop(self._host)[1] if self._host else None
+        return heappop(self.ready_on_host)[1] if self.ready_on_host else None
 
     def groups(self) -> Iterable[tuple[Needs, list[tuple[int, int]]]]:
         """The ready device tasks, by what they need."""
@@ -143,13 +145,13 @@ class RunTasks:
             self.open.remove(task)
             needs = self.needs.get(task)
             if needs is not None:
-                self.remaining_seconds -= _seconds_of(needs)
+                self.work -= _seconds_of(needs)
 
     def drop_all(self) -> list[int]:
         """Close every open task (the run is cancelled); returns them."""
         dropped = sorted(self.open)
         self.open.clear()
-        self._host.clear()
+        self.ready_on_host.clear()
         self._groups.clear()
         return dropped
 
@@ -258,7 +260,8 @@ class Schedule:
                 run.push(task)
         if place != HOST and self.devices[place].available_at > now:
             return None
-        for run in self._order([run for run in self.runs if run.has_ready(place)], now):
+        ready = [run for run in self.runs if (run.ready_on_host if place == HOST else run.has_ready(place))]
+        for run in self._order(ready):
             found = self._from_host(run) if place == HOST else self._from_groups(run, self.devices[place], now)
             if found is not None:
                 return Assignment(run, found)
@@ -303,25 +306,20 @@ class Schedule:
     def _is_hopeless(self, needs: Needs) -> bool:
         return all(device.is_disabled for device in self.devices.values() if _may_take(device, needs))
 
-    def _order(self, ready: list[RunTasks], now: float) -> Iterator[RunTasks]:
+    def _order(self, ready: list[RunTasks]) -> Iterator[RunTasks]:
         """Runs in the order they are looked at: by priority, then by client, of each client its own order."""
         if len(ready) < 2:
             yield from ready
             return
-        claims = {client: self._claim(client, now) for client in {run.client for run in ready}}
-
-        def rank(run: RunTasks) -> tuple[int, tuple[float, float, int], int]:
-            return -run.priority, claims[run.client], run.sequence
-
-        first = min(ready, key=rank)  # nearly always the one that is taken: the others need no order
+        used = self.used_seconds
+        claims = {
+            client: (round(used[client], 1) if client in used else 0.0, runs[0].work, runs[0].sequence)
+            for client, runs in self._runs_of.items()
+        }
+        ranks = [(-run.priority, claims[run.client], run.sequence) for run in ready]
+        first = ready[ranks.index(min(ranks))]  # nearly always the one that is taken: the others need no order
         yield first
-        yield from sorted((run for run in ready if run is not first), key=rank)
-
-    def _claim(self, client: str, now: float) -> tuple[float, float, int]:
-        """A client's turn among those of one priority; less goes first."""
-        first = self._runs_of[client][0]
-        used = round(self.used_seconds.get(client, 0.0), 1)
-        return used, first.remaining_seconds - AGING * (now - first.created), first.sequence
+        yield from [run for _, run in sorted(zip(ranks, ready, strict=True), key=_rank) if run is not first]
 
     @staticmethod
     def _from_host(run: RunTasks) -> int | None:
@@ -363,6 +361,10 @@ class Schedule:
 def _own_order(run: RunTasks) -> tuple[int, int]:
     """Where a run stands among those of its client."""
     return -run.priority, run.sequence
+
+
+def _rank(ranked: tuple[tuple[int, tuple[float, float, int], int], RunTasks]) -> tuple[int, tuple[float, float, int], int]:
+    return ranked[0]
 
 
 def _may_take(device: Device, needs: Needs) -> bool:

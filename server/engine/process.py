@@ -228,6 +228,7 @@ class EngineProcess:
             priority=submit.priority,
             client=submit.client,
             listener=partial(self._outbox.look_at, work),
+            is_quick_listener=True,
             run_id=job,
             tries=tries,
             sequence=work.number,
