@@ -324,10 +324,7 @@ class FlightReport:
 
     def watched(self) -> bool:
         """Whether one of the runs that wait for the work shows previews."""
-        for run, _ in list(self._flight.subscribers):
-            if run.wants_previews:
-                return True
-        return False
+        return any(run.wants_previews for run, _ in list(self._flight.subscribers))
 
     def progress(self, step: int, total: int, preview: Preview | None) -> None:
         """Tell the step; the estimate is the mean step time after the first step (which warms up)."""

@@ -632,10 +632,7 @@ class Executor:
 
     @staticmethod
     def _wants_device(subscribers: Iterable[tuple[ActiveRun, int]]) -> bool:
-        for run, _ in subscribers:
-            if run.queue.has_ready(""):
-                return True
-        return False
+        return any(run.queue.has_ready("") for run, _ in subscribers)
 
     def _release(self, run: ActiveRun, task: int) -> None:
         """Drop the values that this task was the last to read."""
