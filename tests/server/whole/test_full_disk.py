@@ -58,7 +58,7 @@ def test_a_full_disk_refuses_jobs_fails_what_needs_it_and_is_forgotten_once_it_i
         assert (failed["state"], failed["problem"]["code"], failed["problem"]["node"]) == ("failed", "disk_full", "picture")
         assert "Free some space" in failed["problem"]["detail"]
         assert str(server.home) not in failed["problem"]["detail"]
-        assert server.worker_pids() == workers
+        assert set(workers) <= set(server.worker_pids())  # another may have started meanwhile
         disk.empty()
         until(lambda: server.get("/readyz").status == 200, "the server to take jobs again")
         again = server.submit(painting("first", 1024))["id"]
