@@ -54,7 +54,8 @@ class EnginePulse:
         """The engine, then each place."""
         engine = self._engine
         is_ready = engine.state == "ready" and self._lost is None
-        yield Check("engine", is_ready, "running" if is_ready else f"{engine.state}: {engine.failure or 'not there yet'}")
+        missing = "its node types are being read" if engine.state == "ready" else engine.failure or "not there yet"
+        yield Check("engine", is_ready, "running" if is_ready else f"{engine.state}: {missing}")
         for place in self._places():
             stuck = self._is_stuck(place)
             is_ok = place["state"] in _WORKING and not stuck

@@ -84,6 +84,11 @@ def dead_engine(case: Case) -> None:
     case.lose_engine("waiting", 1.0)
 
 
+def engine_whose_node_types_are_being_read(case: Case) -> None:
+    case.lose_engine("waiting", 1.0)
+    case.link.state, case.link.failure = "ready", ""
+
+
 def engine_dead_for_long(case: Case) -> None:
     case.lose_engine("waiting", DEAD_S + 1)
 
@@ -109,6 +114,7 @@ TABLE = [
     (worker_waits, True, False, ("place cpu:0", "it died 3 times")),
     (disabled_device, True, False, ("place cpu:0", "it died 5 times at its start")),
     (dead_engine, True, False, ("engine", "waiting: it was killed by signal 9")),
+    (engine_whose_node_types_are_being_read, True, False, ("engine", "ready: its node types are being read")),
     (engine_dead_for_long, False, False, ("engine", "waiting: it was killed by signal 9")),
     (engine_dead_for_long_without_work, True, False, ("engine", "starting: it was killed by signal 9")),
     (draining, True, False, ("accepting", "draining")),
