@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graph.catalogue import FILE_NAME
+from graph.collector import relax_collector
 from server.api.front import Front
 from server.api.services import Services
 from server.api.session import Keys
@@ -150,6 +151,7 @@ class Assembly:
             await part.start()
         self.services = services
         front.open(self.table, services)
+        relax_collector()
         await services.engine.start()
         if settings.reload_nodes:
             watching = watch_sources(home, settings.packs, services.engine.reload)

@@ -96,6 +96,8 @@ class Stream:
         #: Somebody followed it once, so somebody may come again and ask for what was told since.
         self.was_followed = False
         self.readers: set[Reader] = set()
+        #: Those of them that want previews: asked for each reader that comes and goes, so not counted anew.
+        self.preview_readers: set[Reader] = set()
         self._make_snapshot = snapshot
         self._snapshot: Delta | None = None
         self._ring: deque[Delta] = deque()
@@ -226,6 +228,7 @@ class Reader:
         stream.was_followed = True
         self._places[stream.name] = _Place(stream, stream.place_of(last_id), previews)
         stream.readers.add(self)
+        (stream.preview_readers.add if previews else stream.preview_readers.discard)(self)
         self._hub.watched(stream.name)
         self.wake()
 
@@ -234,12 +237,8 @@ class Reader:
         place = self._places.pop(name, None)
         if place is not None:
             place.stream.readers.discard(self)
+            place.stream.preview_readers.discard(self)
             self._hub.left(place.stream)
-
-    def wants_previews(self, name: str) -> bool:
-        """Whether it wants previews of that job."""
-        place = self._places.get(name)
-        return place is not None and place.previews
 
     def wake(self) -> None:
         """Let `wait` return."""
@@ -529,7 +528,7 @@ class Hub:
         live = self._live.get(name)
         if live is None or live.until is not None:
             return
-        wanted = any(reader.wants_previews(name) for reader in live.stream.readers)
+        wanted = bool(live.stream.preview_readers)
         if wanted != live.watched:
             live.watched = wanted
             if not wanted:

@@ -743,7 +743,7 @@ FAULTS: Final = (
     ),
     Fault(
         "previews are made when nobody looks", "server/jobs/hub.py",
-        "wanted = any(reader.wants_previews(name) for reader in live.stream.readers)", "wanted = bool(live.stream.readers)", (HUB,),
+        "wanted = bool(live.stream.preview_readers)", "wanted = bool(live.stream.readers)", (HUB,),
     ),
     Fault(
         "a reader that never reads is kept", "server/jobs/hub.py",

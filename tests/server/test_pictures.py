@@ -327,7 +327,8 @@ def test_the_grid_draws_every_cell_and_encodes_each_text_once(
 def test_two_devices_draw_both_branches(latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
     path = on_tiny("mini_two_devices", write_workflow, tmp_path)
-    found = latentgraph("run", path, "--set", "steps=2", "--devices", "cpu:0,cpu:1", "--json").json
+    # So many steps that the second text is encoded long before the first picture is done.
+    found = latentgraph("run", path, "--set", "steps=200", "--devices", "cpu:0,cpu:1", "--json").json
     assert found["state"] == "done", found
     used = {node["device"] for node in found["nodes"] if node["id"] in ("denoise", "second_denoise")}
     assert used == {"cpu:0", "cpu:1"}
