@@ -1,0 +1,9 @@
+import "./ui/tokens.css";
+
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { App } from "./App";
+
+const root = document.getElementById("root");
+if (root !== null) createRoot(root).render(<StrictMode><App /></StrictMode>);

@@ -1,0 +1,5 @@
+export default {
+  group: "Edit",
+  undo: "Undo",
+  redo: "Redo",
+} as const;

@@ -1,0 +1,2 @@
+/** The same keys with other texts. */
+export type Same<T> = { readonly [K in keyof T]: string };

@@ -1,0 +1,80 @@
+/** Dialogs over the page: `showDialog(<Confirm ... />)`. The last one shown is in front; Escape closes it. */
+
+import { type ReactNode, Suspense, useEffect, useRef } from "react";
+import { create } from "zustand";
+
+import styles from "./dialogs.module.css";
+
+interface Shown {
+  readonly number: number;
+  readonly content: ReactNode;
+}
+
+const useDialogs = create<{ readonly shown: readonly Shown[] }>()(() => ({ shown: [] }));
+let numbers = 0;
+
+/** Show a dialog; the function that closes it. The content is usually a `<Dialog>`. */
+export function showDialog(content: ReactNode): () => void {
+  const number = ++numbers;
+  useDialogs.setState((state) => ({ shown: [...state.shown, { number, content }] }));
+  return () => useDialogs.setState((state) => ({ shown: state.shown.filter((one) => one.number !== number) }));
+}
+
+/** Close the dialog in front. */
+export function closeDialog(): void {
+  useDialogs.setState((state) => ({ shown: state.shown.slice(0, -1) }));
+}
+
+export function isDialogOpen(): boolean {
+  return useDialogs.getState().shown.length > 0;
+}
+
+/** Where dialogs appear; once in the page. */
+export function Dialogs(): ReactNode {
+  const shown = useDialogs((state) => state.shown);
+  return shown.map((one) => <Suspense key={one.number}>{one.content}</Suspense>);
+}
+
+interface Props {
+  readonly title: string;
+  readonly children: ReactNode;
+  /** Called when it is closed by Escape or the cross; it is closed by itself then. */
+  readonly onClose?: () => void;
+  readonly size?: "s" | "m" | "l" | "full";
+}
+
+/** A modal dialog with a title. Focus goes into it and comes back. */
+export function Dialog({ title, children, onClose, size = "m" }: Props): ReactNode {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  const close = (): void => {
+    onClose?.();
+    closeDialog();
+  };
+  return (
+    <dialog
+      ref={element}
+      className={`${styles["dialog"]} ${styles[size]}`}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onKeyDown={(event) => event.stopPropagation()}
+    >
+      <header className={styles["header"]}>
+        <h2>{title}</h2>
+        <button type="button" className={styles["close"]} onClick={close} aria-label="×">
+          ×
+        </button>
+      </header>
+      <div className={styles["body"]}>{children}</div>
+    </dialog>
+  );
+}
