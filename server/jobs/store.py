@@ -426,7 +426,7 @@ def _page(connection: sqlite3.Connection, filters: JobFilter) -> JobPage:
     if filters.states:
         where.append(f"state IN ({', '.join('?' * len(filters.states))})")
         values.extend(filters.states)
-    for column in ("client", "workflow"):
+    for column in ("client", "workflow", "retry_of"):
         wanted = getattr(filters, column)
         if wanted is not None:
             where.append(f"{column} = ?")

@@ -586,7 +586,7 @@ FAULTS: Final = (
     ),
     Fault(
         "an upload is counted when it is whole", "server/library/uploads.py",
-        "            if total > self.most_bytes:\n", "            if False:\n", ("tests/server/library/test_uploads.py",),
+        "        if total > self.most_bytes:\n", "        if False:\n", ("tests/server/library/test_uploads.py",),
     ),
     Fault(
         "a file that a job names is removed", "server/library/uploads.py",

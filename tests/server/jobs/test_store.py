@@ -120,6 +120,12 @@ def test_lists_are_filtered_by_state_client_and_workflow(store: JobStore) -> Non
     assert found == [[done], [waiting, done], [other], []]
 
 
+def test_the_retries_of_a_job_are_found(store: JobStore) -> None:
+    first, _ = ended(store), ended(store)
+    retries = [accepted(store, retry_of=first) for _ in range(2)]
+    assert [job.id for job in value(store.page(JobFilter(retry_of=first))).jobs] == retries[::-1]
+
+
 def test_files_are_named_as_long_as_their_job_is_there(store: JobStore) -> None:
     one, two = "ab" * 32, "cd" * 32
     first, second = ended(store, files=(one, two)), ended(store, files=(two,))
