@@ -120,6 +120,16 @@ def test_lists_are_filtered_by_state_client_and_workflow(store: JobStore) -> Non
     assert found == [[done], [waiting, done], [other], []]
 
 
+def test_a_result_that_the_disk_damaged_hides_no_other_job(store: JobStore) -> None:
+    bad, good = ended(store), ended(store)
+    connection = sqlite3.connect(store.path, isolation_level=None)
+    connection.execute("DROP TRIGGER result_is_frozen")
+    connection.execute("UPDATE results SET head = x'00' WHERE job = ?", (bad,))
+    connection.close()
+    told = {job.id: job.result.messages for job in value(store.page(JobFilter())).jobs}
+    assert told == {good: (), bad: ("How this job ended was damaged on the disk: only its state is known.",)}
+
+
 def test_the_retries_of_a_job_are_found(store: JobStore) -> None:
     first, _ = ended(store), ended(store)
     retries = [accepted(store, retry_of=first) for _ in range(2)]
