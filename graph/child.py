@@ -165,8 +165,20 @@ def note_child(folder: Path) -> None:
 # ---- after a death ----
 
 
+def note_engine(spools: Path, pid: int) -> Path:
+    """Write an engine down that this process started, for `end_orphans`; the folder to remove once it has ended.
+
+    It ends with us by itself, unless it is stopped (SIGSTOP) at that moment.
+    """
+    folder = spools / f"{Owner.current()}.server"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / f"{Owner.of_child(pid)}{_NOTE}").touch(mode=0o600)
+    return folder
+
+
 def end_orphans(spools: Path, patience_s: float = ORPHAN_SECONDS) -> None:
-    """Make sure that no child of an engine that is gone still runs, and remove what such engines left in `spools`.
+    """Make sure that no child of an engine or server that is gone still runs, and remove what such ones left in `spools`.
 
     For whoever finds an engine dead, before its jobs are looked at, and for the next engine. Children end by
     themselves at once, and have `patience_s` for it; those that are stopped or stuck are killed.

@@ -31,6 +31,11 @@ class Owner(NamedTuple):
         """This process."""
         return _owner_of(os.getpid())
 
+    @classmethod
+    def of_child(cls, pid: int) -> Owner:
+        """A child of this process that was not collected yet, so that its number is nobody else's."""
+        return cls(_place(), pid, _start_of(pid) or 0)
+
     def is_gone(self) -> bool:
         """Whether the process certainly runs no more.
 

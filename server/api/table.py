@@ -80,8 +80,7 @@ def light_table() -> Table:
 def whole_table() -> Table:
     """Every route with its types; imports their modules, which takes a while."""
     for name in MODULES:
-        if importlib.util.find_spec(name) is not None:
-            importlib.import_module(name)
+        importlib.import_module(name)
     from server.api.binding import bind
 
     order = {name: number for number, name in enumerate(MODULES)}

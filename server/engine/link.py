@@ -12,15 +12,17 @@ import contextlib
 import itertools
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
 import time
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
-from graph.child import child_environment, end_orphans
+from graph.child import child_environment, end_orphans, note_engine
 from graph.errors import Problem
 from graph.trials import Try, open_tries
 from server.engine import messages
@@ -118,6 +120,8 @@ class EngineLink:
         self._numbers = itertools.count(1)
         self._unanswered, self._has_answered = 0, False
         self._kill_reason = ""
+        #: Where the engine is written down, for the next server, should this one be killed.
+        self._noted: Path | None = None
         self._is_stopping = self._must_reload = False
         self._hurry = asyncio.Event()
 
@@ -281,10 +285,12 @@ class EngineLink:
         # -P: the current folder may hold anything, a folder called graph too.
         command = [sys.executable, "-P", "-m", self._module, str(theirs.fileno()), self.options.to_json()]
         # What a node prints belongs to the log, like what goes to stderr.
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *command, pass_fds=(theirs.fileno(),), env=child_environment(), start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
+        self._noted = await asyncio.to_thread(note_engine, self.options.spool, process.pid)
+        return process
 
     async def _bury(self, process: Process, logging_task: asyncio.Task[None]) -> None:
         """See to it that the engine and all that it started are gone."""
@@ -297,6 +303,8 @@ class EngineLink:
             await process.wait()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)  # a child that was reading the node types
+        if self._noted is not None:
+            await asyncio.to_thread(shutil.rmtree, self._noted, ignore_errors=True)
         # Workers end by themselves, and note before that the death was not their work's fault.
         await self._charge()
         with contextlib.suppress(TimeoutError):

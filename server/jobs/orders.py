@@ -74,7 +74,7 @@ class Prepared(NamedTuple):
 
 
 def check_form(order: Order, limits: Limits) -> None:
-    """Refuse, with `invalid` and the place in the request's body, what is over a limit; quick whatever the order holds."""
+    """Refuse what is over a limit, with `invalid` and its place in the request's body, or `too_large`; quick whatever it holds."""
     key = order.idempotency[0] if order.idempotency is not None else "-"
     if not 0 < len(key) <= limits.idempotency_key:
         raise Refusal("invalid", f"The Idempotency-Key has {len(key)} characters; it takes 1 to {limits.idempotency_key}.")
@@ -94,7 +94,7 @@ def check_form(order: Order, limits: Limits) -> None:
             raise _over(f"/{name}", f"`{name}` has {held} entries", most)
     count = node_count(order.document)
     if count > limits.nodes:
-        raise _over("/workflow/nodes", f"The workflow has {count} nodes", limits.nodes)
+        raise _too_large(f"The workflow has {count} nodes", limits)
 
 
 def node_count(document: Document) -> int:
@@ -114,9 +114,7 @@ def prepare(
         whole = document.with_inputs(inputs) if inputs else document
         compiled = compile_document(whole, specs)
         if len(compiled.ids) > limits.nodes:
-            raise _over(
-                "/workflow/nodes", f"The workflow has {len(compiled.ids)} nodes when its subgraphs are unfolded", limits.nodes
-            )
+            raise _too_large(f"The workflow has {len(compiled.ids)} nodes when its subgraphs are unfolded", limits)
         roots = roots_of(compiled, targets)
         return Prepared(compiled, pack_document(whole), roots, draw_seeds(compiled))
     except WorkflowError as error:
@@ -212,3 +210,11 @@ def _files_in(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def _over(pointer: str, found: str, most: int) -> Refusal:
     return Refusal("invalid", f"{found}; the most is {most}. See the limits of the API.", pointer=pointer, limit=most)
+
+
+def _too_large(found: str, limits: Limits) -> Refusal:
+    """What `server.library.checking.refuse_large` says where nothing is run."""
+    most = limits.nodes
+    return Refusal(
+        "too_large", f"{found}; at most {most} are taken. Split it, or raise max_nodes in the settings.", max_nodes=most
+    )

@@ -108,6 +108,7 @@ class JobFilter(NamedTuple):
     workflow: str | None = None
     before: int | None = None
     limit: int = 50
+    retry_of: str | None = None
 
 
 class JobPage(NamedTuple):

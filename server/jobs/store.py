@@ -122,7 +122,7 @@ class JobStore:
                 (self._clock(), id),
             ).fetchall()
             document = _document(connection, id) if rows else None
-            return _started(connection, id) if document is None else Started(_from_row(rows[0]), document)
+            return _started(connection, id) if document is None else Started(_whole(rows[0]), document)
 
         return self._writes.submit(act)
 
@@ -384,8 +384,9 @@ def _charge(connection: sqlite3.Connection, id: str, tries: int, message: str) -
 
 
 def _started(connection: sqlite3.Connection, id: str) -> Started | None:
-    job, document = _job(connection, id), _document(connection, id)
-    return Started(job, document) if job is not None and document is not None and job.state == "running" else None
+    row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ? AND state = 'running'", (id,)).fetchone()
+    document = _document(connection, id)
+    return Started(_whole(row), document) if row is not None and document is not None else None
 
 
 def _job(connection: sqlite3.Connection, id: str, *, with_nodes: bool = False) -> Job | None:
@@ -400,9 +401,12 @@ def _result(connection: sqlite3.Connection, id: str, with_nodes: bool) -> JobRes
     row = connection.execute("SELECT head, nodes FROM results WHERE job = ?", (id,)).fetchone()
     if row is None:
         return None
-    head = json.loads(zlib.decompress(row[0]))
-    nodes = json.loads(zlib.decompress(row[1])) if with_nodes else ()
-    return JobResult(**{**head, "messages": tuple(head["messages"])}, nodes=tuple(nodes))
+    try:
+        head = json.loads(zlib.decompress(row[0]))
+        nodes = json.loads(zlib.decompress(row[1])) if with_nodes else ()
+        return JobResult(**{**head, "messages": tuple(head["messages"])}, nodes=tuple(nodes))
+    except (ValueError, zlib.error, KeyError, TypeError):
+        return JobResult(messages=("How this job ended was damaged on the disk: only its state is known.",))
 
 
 def _packed_result(result: JobResult) -> tuple[bytes, bytes]:
@@ -415,10 +419,27 @@ def _document(connection: sqlite3.Connection, id: str) -> bytes | None:
     return None if row is None else zlib.decompress(row[0])
 
 
-def _from_row(row: Sequence[Any]) -> Job:  # Any: sqlite3's own row types
+def _whole(row: Sequence[Any]) -> Job:  # Any: sqlite3's own row types
+    """A job that is to run. Raises ValueError if something of it was damaged on the disk: it must not run as another job."""
+    for text in row[3:7]:
+        if text is not None:
+            json.loads(text)
+    return _from_row(row)
+
+
+def _from_row(row: Sequence[Any]) -> Job:
+    """A job as it is told. What was damaged on the disk is empty: one bad record must not hide the others."""
     id, workflow, state, inputs, targets, seeds, files, *rest = row
-    plain = (json.loads(inputs), None if targets is None else tuple(json.loads(targets)), json.loads(seeds))
-    return Job(id, workflow, state, *plain, tuple(json.loads(files)), *rest)
+    wanted = None if targets is None else tuple(_plain(targets, []))
+    return Job(id, workflow, state, _plain(inputs, {}), wanted, _plain(seeds, {}), tuple(_plain(files, [])), *rest)
+
+
+def _plain(text: str, instead: Any) -> Any:  # Any: plain JSON
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return instead
+    return found if isinstance(found, type(instead)) else instead
 
 
 def _page(connection: sqlite3.Connection, filters: JobFilter) -> JobPage:
@@ -426,7 +447,7 @@ def _page(connection: sqlite3.Connection, filters: JobFilter) -> JobPage:
     if filters.states:
         where.append(f"state IN ({', '.join('?' * len(filters.states))})")
         values.extend(filters.states)
-    for column in ("client", "workflow"):
+    for column in ("client", "workflow", "retry_of"):
         wanted = getattr(filters, column)
         if wanted is not None:
             where.append(f"{column} = ?")

@@ -89,6 +89,9 @@ class Uploads:
         #: `missing` is called in threads: between its look at a file and its note nothing may be removed.
         self._deciding = threading.Lock()
         self._tidying: asyncio.Task[None] | None = None
+        #: Uploads under way share the room that the first of them found: each alone would find all of it.
+        self._under_way, self._room_bytes, self._come_bytes = 0, 0, 0
+        self._looking = asyncio.Lock()
 
     def kept_by(self, what: str, named: Named) -> None:
         """Keep the files that `named` gives (SHA-256 in hex); `what` says who names them: "a job", "a saved workflow"."""
@@ -111,10 +114,10 @@ class Uploads:
         Raises Refusal `too_large` as soon as it is, or `disk_full`; then nothing of it stays.
         """
         try:
-            room = await asyncio.to_thread(self._room)
-            with self.root.temporary() as new:
-                written = await self._receive(chunks, new, room)
-                return await _to_the_end(self._keep, new, written, shown_name(name, ""))
+            async with self._sharing_room():
+                with self.root.temporary() as new:
+                    written = await self._receive(chunks, new)
+                    return await _to_the_end(self._keep, new, written, shown_name(name, ""))
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
@@ -179,25 +182,44 @@ class Uploads:
 
     # Receiving.
 
-    async def _receive(self, chunks: AsyncIterator[bytes], new: Temporary, room: int) -> _Written:
+    @contextlib.asynccontextmanager
+    async def _sharing_room(self) -> AsyncIterator[None]:
+        """An upload under way. What ends well is counted as used until none is under way, and the folder is looked at again."""
+        async with self._looking:
+            if self._under_way == 0:
+                self._room_bytes, self._come_bytes = await asyncio.to_thread(self._room), 0
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    async def _receive(self, chunks: AsyncIterator[bytes], new: Temporary) -> _Written:
         written, waiting = _Written(hashlib.sha256(), bytearray()), bytearray()
-        async for chunk in chunks:
-            waiting += chunk
-            total = written.size + len(waiting)
-            if total > self.most_bytes:
-                raise Refusal(
-                    "too_large",
-                    f"The file has more than {self.most_bytes} bytes. Send a smaller one.",
-                    limit_bytes=self.most_bytes,
-                )
-            if total > room:
-                raise _full("The uploaded files would take more room than they may")
-            if len(waiting) >= _PART_BYTES:
-                part, waiting = waiting, bytearray()
-                await _to_the_end(written.add, new.file, part)
-        if waiting:
-            await _to_the_end(written.add, new.file, waiting)
+        total = 0
+        try:
+            async for chunk in chunks:
+                waiting += chunk
+                total += len(chunk)
+                self._come_bytes += len(chunk)
+                self._refuse_too_much(total)
+                if len(waiting) >= _PART_BYTES:
+                    part, waiting = waiting, bytearray()
+                    await _to_the_end(written.add, new.file, part)
+            if waiting:
+                await _to_the_end(written.add, new.file, waiting)
+        except BaseException:
+            self._come_bytes -= total
+            raise
         return written
+
+    def _refuse_too_much(self, total: int) -> None:
+        if total > self.most_bytes:
+            raise Refusal(
+                "too_large", f"The file has more than {self.most_bytes} bytes. Send a smaller one.", limit_bytes=self.most_bytes
+            )
+        if self._come_bytes > self._room_bytes:
+            raise _full("The uploaded files would take more room than they may")
 
     def _room(self) -> int:
         """Bytes that one more file may have."""

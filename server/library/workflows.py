@@ -419,7 +419,15 @@ def _is_name(name: str) -> bool:
     return is_fit_name(name) and not f"{name}{_SUFFIX}".endswith(_SCHEMA_SUFFIX)
 
 
+#: Names that are taken by addresses beside those of workflows: POST /v1/workflows/plan and the like.
+_TAKEN: Final = frozenset(("plan", "validate", "why"))
+
+
 def _checked(name: str) -> str:
+    if name.lower() in _TAKEN:
+        raise Refusal(
+            "invalid", f'"{name}" cannot be the name of a workflow: the API has an address of that name. Choose another name.'
+        )
     if not _is_name(name):
         message = (
             f'"{name[:130]}" cannot be the name of a workflow: a letter or digit, then up to 127 letters, digits, spaces, "_", '

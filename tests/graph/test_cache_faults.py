@@ -487,6 +487,8 @@ def test_readers_and_writers_in_a_cache_too_small_for_all_get_whole_values_or_mi
             at = drawn.randrange(30)
             store.put(many[at], digests[at])
 
+    for at in range(6):  # else the readers may be done before the writer has begun
+        store.put(many[at], digests[at])
     threads = [threading.Thread(target=read, args=(i,)) for i in range(3)] + [threading.Thread(target=write, args=(9,))]
     for thread in threads:
         thread.start()

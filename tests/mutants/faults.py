@@ -586,7 +586,7 @@ FAULTS: Final = (
     ),
     Fault(
         "an upload is counted when it is whole", "server/library/uploads.py",
-        "            if total > self.most_bytes:\n", "            if False:\n", ("tests/server/library/test_uploads.py",),
+        "        if total > self.most_bytes:\n", "        if False:\n", ("tests/server/library/test_uploads.py",),
     ),
     Fault(
         "a file that a job names is removed", "server/library/uploads.py",
@@ -821,6 +821,24 @@ FAULTS: Final = (
     Fault(
         "a cancel asks an engine that never had the job", "server/jobs/desk.py",
         "            if under_way.is_handed_over:\n", "            if self._has_engine:\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "an engine is not written down for the next server", "server/engine/link.py",
+        "        self._noted = await asyncio.to_thread(note_engine, self.options.spool, process.pid)\n", "",
+        ("tests/server/whole/test_outcomes.py::test_an_engine_that_was_stopped_when_its_server_died_is_ended_by_the_next_one",),
+    ),
+    Fault(
+        "uploads that come together each have all the room", "server/library/uploads.py",
+        "                self._come_bytes += len(chunk)\n", "                self._come_bytes = total\n",
+        ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
+        "one damaged job keeps the server from starting", "server/jobs/store.py",
+        "    except ValueError:\n        return instead\n", "    except ValueError:\n        raise\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "a job that the disk damaged is run as another", "server/jobs/store.py",
+        "else Started(_whole(rows[0]), document)", "else Started(_from_row(rows[0]), document)", (JOBS["desk"],),
     ),
     Fault(
         "an engine that hangs at its end is waited for", "server/engine/link.py",

@@ -80,6 +80,8 @@ class JobQuery(Model):
     """Only these states; may be given several times."""
     client: ClientName | None = None
     workflow: WorkflowName | None = None
+    retry_of: JobId | None = None
+    """Only the retries of this job."""
     cursor: int | None = Field(None, ge=0, le=2**53 - 1)
     """`next` of the page before."""
     limit: int = Field(50, ge=1, le=200)
@@ -251,7 +253,7 @@ async def create_job(call: Call, body: JobRequest) -> Answer[JobView]:
 @route("GET", "/v1/jobs", tags=("jobs",))
 async def list_jobs(call: Call, query: JobQuery) -> JobPage:
     """List jobs, newest first."""
-    filters = JobFilter(tuple(query.state), query.client, query.workflow, query.cursor, query.limit)
+    filters = JobFilter(tuple(query.state), query.client, query.workflow, query.cursor, query.limit, query.retry_of)
     page = await call.services.desk.page(filters)
     return JobPage.model_construct(jobs=[JobSummary.model_construct(**_summary(call, job)) for job in page.jobs], next=page.next)
 

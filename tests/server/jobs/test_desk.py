@@ -841,8 +841,17 @@ def test_a_job_that_an_engine_about_to_be_replaced_did_not_take_is_cancelled_at_
     run(work())
 
 
+#: What a disk may make of a job's texts.
+_DAMAGE = {
+    "document": "UPDATE documents SET document = x'00ff00ff' WHERE job = ?",
+    "seeds": """UPDATE jobs SET seeds = '{"draw.seed": 7' WHERE id = ?""",
+    "inputs": "UPDATE jobs SET inputs = '{p}' WHERE id = ?",
+}
+
+
+@pytest.mark.parametrize("part", _DAMAGE)
 @pytest.mark.parametrize("when", ["before it starts", "when the next engine gets it"])
-def test_a_job_that_cannot_be_read_any_more_fails_and_others_go_on(home: Path, when: str) -> None:
+def test_a_job_that_cannot_be_read_any_more_fails_and_others_go_on(home: Path, when: str, part: str) -> None:
     """It held its place for ever, and what was under way behind it was never submitted again."""
 
     async def work() -> None:
@@ -853,7 +862,7 @@ def test_a_job_that_cannot_be_read_any_more_fails_and_others_go_on(home: Path, w
                 await made.until(lambda: made.engine.ids == [bad, *others])
                 made.desk.on_lost("killed")
                 made.engine.submitted.clear()
-            _damage(home, bad)
+            _damage(home, bad, part)
             made.ready()
             await made.settled()
             assert made.engine.ids == others
@@ -869,11 +878,26 @@ def test_a_job_that_cannot_be_read_any_more_fails_and_others_go_on(home: Path, w
     run(work())
 
 
-def _damage(home: Path, id: str) -> None:
-    """Flip bits of a job's document, as a disk may."""
+@pytest.mark.parametrize("part", _DAMAGE)
+def test_a_server_starts_whatever_the_disk_made_of_a_job(home: Path, part: str) -> None:
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            bad, other = await made.submit(2)
+        _damage(home, bad, part)
+        async with office(home) as made:
+            await made.until(lambda: made.engine.ids == [other])
+            await made.settled()
+            assert {job.id: job.state for job in (await made.desk.page(JobFilter())).jobs} == {bad: "failed", other: "running"}
+
+    run(work())
+
+
+def _damage(home: Path, id: str, part: str) -> None:
+    """Flip bits of what a job is, as a disk may."""
     connection = sqlite3.connect(home / FILE_NAME, isolation_level=None)
     connection.execute("DROP TRIGGER document_is_frozen")
-    connection.execute("UPDATE documents SET document = x'00ff00ff' WHERE job = ?", (id,))
+    connection.execute("DROP TRIGGER accepted_is_frozen")
+    connection.execute(_DAMAGE[part], (id,))
     connection.close()
 
 

@@ -28,7 +28,6 @@ def prepared(document: Document, targets: tuple[str, ...] | None = None, **input
         ({"inputs": dict.fromkeys("abc")}, "`inputs` has 3 entries; the most is 2.", "/inputs"),
         ({"targets": ("a", "b", "c")}, "`targets` has 3 entries; the most is 2.", "/targets"),
         ({"idempotency": ("k" * 256, b"")}, "The Idempotency-Key has 256 characters; it takes 1 to 255.", None),
-        ({"document": workflow({f"n{i}": n("number") for i in range(6)})}, "The workflow has 6 nodes; the most is 5.", "/workflow/nodes"),
     ],
 )  # fmt: skip
 @pytest.mark.spec("L7")
@@ -36,6 +35,13 @@ def test_what_is_over_a_limit_is_refused_with_its_place(fields: dict[str, Any], 
     with pytest.raises(Refusal, match=message) as caught:
         check_form(order(**fields), LIMITS)
     assert (caught.value.code, caught.value.pointer) == ("invalid", pointer)
+
+
+@pytest.mark.spec("L7")
+def test_more_nodes_than_are_taken_are_too_large() -> None:
+    with pytest.raises(Refusal, match="The workflow has 6 nodes; at most 5 are taken. Split it, or raise max_nodes") as caught:
+        check_form(order(document=workflow({f"n{i}": n("number") for i in range(6)})), LIMITS)
+    assert (caught.value.code, caught.value.status) == ("too_large", 413)
 
 
 def test_what_is_at_the_limits_passes() -> None:
@@ -72,8 +78,9 @@ def test_a_workflow_that_unfolds_beyond_the_limit_is_refused() -> None:
         {"one": n("#part"), "two": n("#part"), "three": n("#part"), "save": n("save", picture=link("draw.picture")), "draw": n("draw", prompt="x")},
         subgraphs={"part": inner | {"outputs": {}}},
     )  # fmt: skip
-    with pytest.raises(Refusal, match="The workflow has 8 nodes when its subgraphs are unfolded; the most is 5"):
+    with pytest.raises(Refusal, match="The workflow has 8 nodes when its subgraphs are unfolded; at most 5 are") as caught:
         prepared(document)
+    assert caught.value.code == "too_large"
 
 
 def test_an_invalid_workflow_is_refused_with_every_problem() -> None:

@@ -120,6 +120,22 @@ def test_lists_are_filtered_by_state_client_and_workflow(store: JobStore) -> Non
     assert found == [[done], [waiting, done], [other], []]
 
 
+def test_a_result_that_the_disk_damaged_hides_no_other_job(store: JobStore) -> None:
+    bad, good = ended(store), ended(store)
+    connection = sqlite3.connect(store.path, isolation_level=None)
+    connection.execute("DROP TRIGGER result_is_frozen")
+    connection.execute("UPDATE results SET head = x'00' WHERE job = ?", (bad,))
+    connection.close()
+    told = {job.id: job.result.messages for job in value(store.page(JobFilter())).jobs}
+    assert told == {good: (), bad: ("How this job ended was damaged on the disk: only its state is known.",)}
+
+
+def test_the_retries_of_a_job_are_found(store: JobStore) -> None:
+    first, _ = ended(store), ended(store)
+    retries = [accepted(store, retry_of=first) for _ in range(2)]
+    assert [job.id for job in value(store.page(JobFilter(retry_of=first))).jobs] == retries[::-1]
+
+
 def test_files_are_named_as_long_as_their_job_is_there(store: JobStore) -> None:
     one, two = "ab" * 32, "cd" * 32
     first, second = ended(store, files=(one, two)), ended(store, files=(two,))

@@ -130,6 +130,30 @@ def test_one_byte_over_the_limit_is_refused_while_it_comes_and_leaves_nothing(ho
 
 
 @pytest.mark.spec("L7")
+def test_uploads_that_come_together_share_the_room_that_is_left(home, clock):
+    files = Uploads(home, quota_bytes=2000, clock=clock)
+
+    async def together():
+        both_began = asyncio.Event()
+
+        async def first():
+            yield bytes(900)
+            await both_began.wait()
+            yield bytes(300)
+
+        async def second():
+            yield b"x" * 900
+            both_began.set()
+            yield b"x" * 50
+
+        return await asyncio.gather(files.store(first(), "first"), files.store(second(), "second"), return_exceptions=True)
+
+    first, second = asyncio.run(together())
+    assert (first.code, second.size) == ("disk_full", 950)
+    assert store(files, bytes(900)).size == 900  # what was refused takes no room
+
+
+@pytest.mark.spec("L7")
 def test_more_than_all_may_take_is_refused_as_a_full_disk(home, clock):
     files = Uploads(home, quota_bytes=2000, clock=clock)
     store(files, bytes(1500))

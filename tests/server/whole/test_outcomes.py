@@ -50,6 +50,21 @@ def test_a_job_that_kills_its_worker_is_stopped_after_three_tries(server: Server
 
 
 @pytest.mark.slow
+@pytest.mark.spec("R-G07")
+def test_an_engine_that_was_stopped_when_its_server_died_is_ended_by_the_next_one(make_server: MakeServer) -> None:
+    with running(make_server()) as server:
+        engine = server.engine_pid()
+        os.kill(engine, signal.SIGSTOP)
+        assert server.process is not None
+        server.process.kill()
+        server.process.wait()
+        assert is_alive(engine)
+        server.start().ready()
+        until(lambda: not is_alive(engine), "the end of the stopped engine")
+        assert server.ended(server.submit(chain(2, 5.0, "fake/step"))["id"])["state"] == "done"
+
+
+@pytest.mark.slow
 @pytest.mark.spec("R-C08")
 def test_the_count_of_tries_goes_on_after_a_restart_of_the_server(make_server: MakeServer) -> None:
     with running(make_server()) as server:

@@ -80,7 +80,7 @@ def left_over(folder: Path) -> list[str]:
 @pytest.mark.spec("R-C01")
 @pytest.mark.proves(1, 3, 4)
 def test_kills_lose_no_job_and_double_none(make_server: MakeServer) -> None:
-    weather(make_server, submit_painting, 12, ["worker", "engine", "server"] * 2, 0.4, 1, "cpu:0,cpu:1")
+    weather(make_server, submit_painting, 9, ["worker", "engine", "server"] * 2, 0.3, 1, "cpu:0,cpu:1")
 
 
 @pytest.mark.slow
