@@ -27,9 +27,18 @@ interface Listener {
   conflict(theirs: DraftView): void;
 }
 
+/** What is known of a draft when it is begun to be kept. */
+export interface Known {
+  readonly etag: string | null;
+  readonly kept: Content | null;
+  readonly sent: readonly WorkflowDocument[];
+}
+export const NOTHING_KNOWN: Known = { etag: null, kept: null, sent: [] };
+
 /** An edit is sent after so long, with all that followed it. */
 export const SEND_MS = 400;
 const FIRST_PAUSE_MS = 500;
+const MOST_SENT = 6;
 const LONGEST_PAUSE_MS = 10_000;
 
 export class Keeper {
@@ -41,19 +50,19 @@ export class Keeper {
   #kept: Content | null;
   #wanted: Content | null;
   #sending = false;
-  /** Sent, and not answered: the server may have it. */
-  #unanswered: WorkflowDocument | null = null;
+  /** Sent, and not answered: the server may have any one of them. */
+  #unanswered: readonly WorkflowDocument[];
   #conflict = false;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #idle: Promise<void> = Promise.resolve();
 
-  constructor(id: string, listener: Listener, known: { etag?: string | null; kept?: Content | null; sent?: WorkflowDocument | null } = {}) {
+  constructor(id: string, listener: Listener, known: Known = NOTHING_KNOWN) {
     this.id = id;
     this.#listener = listener;
-    this.etag = known.etag ?? null;
-    this.#kept = this.#wanted = known.kept ?? null;
-    this.#unanswered = known.sent ?? null;
+    this.etag = known.etag;
+    this.#kept = this.#wanted = known.kept;
+    this.#unanswered = known.sent;
   }
 
   /** Whether the server has all that is wanted. */
@@ -93,7 +102,7 @@ export class Keeper {
   /** After a conflict: whatever the server has is known now and may be replaced by what is wanted. */
   settle(theirs: DraftView, kept: Content | null): void {
     this.#conflict = false;
-    this.#unanswered = null;
+    this.#unanswered = [];
     this.etag = theirs.etag;
     this.#kept = kept;
     if (kept !== null) this.#wanted = kept;
@@ -126,7 +135,7 @@ export class Keeper {
     try {
       await this.#put(content);
       this.#kept = content;
-      this.#unanswered = null;
+      this.#unanswered = [];
       this.#failures = 0;
     } catch (error) {
       this.#sending = false;
@@ -142,7 +151,7 @@ export class Keeper {
       this.etag = null;
       return;
     }
-    this.#unanswered = content.document;
+    this.#unanswered = remembered(this.#unanswered, content.document);
     void this.#mirror();
     const { document, workflow, base } = content;
     const saved = await saveDraft(this.id, { document, workflow, base }, this.etag === null ? { create: true } : { match: this.etag });
@@ -169,7 +178,7 @@ export class Keeper {
       this.etag = null;
       return this.#acknowledged();
     }
-    this.#unanswered = null;
+    this.#unanswered = [];
     this.#listener.report("refused", problem.detail);
   }
 
@@ -197,11 +206,11 @@ export class Keeper {
       this.etag = error.status === 404 ? null : (error.etag ?? problem.etag ?? null);
       return this.#sendIn(0);
     }
-    const documents = [this.#unanswered, content.document, this.#kept?.document];
-    if (documents.some((document) => document !== null && document !== undefined && sameJson(document, theirs.document))) {
+    const ours = [...this.#unanswered, content.document, this.#kept?.document];
+    if (ours.some((document) => document !== undefined && sameJson(document, theirs.document))) {
       // An answer of the server was lost, not a change of ours.
       this.etag = theirs.etag;
-      this.#unanswered = null;
+      this.#unanswered = [];
       return this.#sendIn(0);
     }
     this.#conflict = true;
@@ -209,6 +218,12 @@ export class Keeper {
     this.#listener.report("conflict", problem.detail);
     this.#listener.conflict(theirs);
   }
+}
+
+/** The first that were sent, one of which a server that died may have written, and the last. */
+function remembered(sent: readonly WorkflowDocument[], document: WorkflowDocument): readonly WorkflowDocument[] {
+  if (sent.includes(document)) return sent;
+  return sent.length < MOST_SENT ? [...sent, document] : [...sent.slice(0, -1), document];
 }
 
 function sameContent(a: Content | null, b: Content | null): boolean {

@@ -218,7 +218,7 @@ export async function openDraft(id: string): Promise<void> {
   const draft = await readDraft(id);
   const document = parsed(JSON.stringify(draft.document));
   const { workflow, base } = draft;
-  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: null });
+  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: [] });
   notClosed(id);
   useDocuments.getState().add(document, { id, workflow, base });
 }
