@@ -12,6 +12,8 @@ export class FakeServer {
   readonly workflows = new Map<string, Kept>();
   /** No answer at all, and nothing is done. */
   isAway = false;
+  /** It answers, but no change comes through. */
+  takesNothing = false;
   /** What is asked is done, but the answer does not arrive. */
   losesAnswers = false;
   /** Changes under way at the same time, at most. */
@@ -43,7 +45,7 @@ export class FakeServer {
   readonly fetch = async (where: string, init: RequestInit = {}): Promise<Response> => {
     const method = init.method ?? "GET";
     this.#asked.push(`${method} ${where}`);
-    if (this.isAway) throw new TypeError("Failed to fetch");
+    if (this.isAway || (this.takesNothing && method !== "GET")) throw new TypeError("Failed to fetch");
     this.#running += method === "GET" ? 0 : 1;
     this.atOnce = Math.max(this.atOnce, this.#running);
     await this.#gate;

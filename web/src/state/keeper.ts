@@ -52,7 +52,7 @@ export class Keeper {
   #sending = false;
   /** Sent, and not answered: the server may have any one of them. */
   #unanswered: readonly WorkflowDocument[];
-  #conflict = false;
+  #conflict: DraftView | null = null;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #idle: Promise<void> = Promise.resolve();
@@ -74,7 +74,8 @@ export class Keeper {
     return this.#wanted;
   }
 
-  get isInConflict(): boolean {
+  /** The draft that somebody else wrote over what this one follows on; nothing is sent as long as there is one. */
+  get conflict(): DraftView | null {
     return this.#conflict;
   }
 
@@ -83,7 +84,7 @@ export class Keeper {
     if (sameContent(content, this.#wanted)) return Promise.resolve();
     this.#wanted = content;
     const mirrored = this.#mirror();
-    if (this.#conflict) return mirrored;
+    if (this.#conflict !== null) return mirrored;
     if (!this.#sending) this.#listener.report("pending", null);
     if (this.#failures === 0) this.#sendIn(SEND_MS);
     return mirrored;
@@ -101,7 +102,7 @@ export class Keeper {
 
   /** After a conflict: whatever the server has is known now and may be replaced by what is wanted. */
   settle(theirs: DraftView, kept: Content | null): void {
-    this.#conflict = false;
+    this.#conflict = null;
     this.#unanswered = [];
     this.etag = theirs.etag;
     this.#kept = kept;
@@ -128,7 +129,7 @@ export class Keeper {
   }
 
   async #send(): Promise<void> {
-    if (this.#conflict) return;
+    if (this.#conflict !== null) return;
     const content = this.#wanted;
     if (sameContent(content, this.#kept)) return this.#acknowledged();
     this.#sending = true;
@@ -213,7 +214,7 @@ export class Keeper {
       this.#unanswered = [];
       return this.#sendIn(0);
     }
-    this.#conflict = true;
+    this.#conflict = theirs;
     void this.#mirror();
     this.#listener.report("conflict", problem.detail);
     this.#listener.conflict(theirs);

@@ -290,6 +290,32 @@ describe("two pages with one draft", () => {
     expect(again.question()?.theirs.description).toBe("by the first");
   });
 
+  it("keep both contents when the tab is closed without an answer", async () => {
+    const { first, second } = await two();
+    first.type("by the first");
+    await wait(1000);
+    second.type("by the second");
+    await wait(1000);
+    second.useDocuments.getState().close(ID);
+    await wait(1000);
+    expect([...server.drafts.values()].map((draft) => draft.document["description"]).sort()).toEqual(["by the first", "by the second"]);
+  });
+
+  it("leave alone what the other one is still sending", async () => {
+    const first = await openPage();
+    const { PAGE } = await import("./mirror");
+    vi.stubGlobal("navigator", { locks: { query: async () => ({ held: [{ name: `page:${PAGE}` }] }), request: async () => {} } });
+    server.takesNothing = true;
+    first.openUntitled(EMPTY, null, ID);
+    first.type("typed there");
+    await wait(500);
+    const second = await openPage();
+    await done(second.restore());
+    expect(second.texts()).toEqual([]);
+    const { readMirrors } = await import("./mirror");
+    expect((await readMirrors()).map((mirror) => mirror.page)).toEqual([PAGE]);
+  });
+
   it("shows what the other page wrote while this one is idle", async () => {
     const { first, second } = await two();
     first.type("by the first");

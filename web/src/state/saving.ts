@@ -122,7 +122,8 @@ function closed(one: OpenDocument): void {
   if (contentOf(one) !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
   const keeper = keepers.get(one.id);
   if (keeper === undefined) return;
-  if (keeper.isKept) forget(one.id);
+  if (keeper.conflict !== null) keepClosed(one.id, keeper.conflict);
+  else if (keeper.isKept) forget(one.id);
   else void keeper.flush();
 }
 
@@ -200,7 +201,9 @@ function keepClosed(id: string, theirs: DraftView): void {
   if (keeper === undefined || content === null) return;
   const copy = newId();
   useSaving.setState((state) => ({ closed: [...state.closed, copy] }));
-  void adopt(copy).want(content);
+  const copied = adopt(copy);
+  void copied.want(content);
+  void copied.flush();
   keeper.settle(theirs, content);
 }
 

@@ -171,7 +171,7 @@ function replace(id: string, document: WorkflowDocument, etag: string | null): v
 async function follow(one: OpenDocument, drafts: readonly DraftEntry[]): Promise<void> {
   const keeper = keeperOf(one.id);
   const entry = drafts.find((draft) => draft.id === one.id);
-  if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.isInConflict) return;
+  if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.conflict !== null) return;
   if (keeper.etag === null || keeper.etag === entry.etag) return;
   const theirs = await readDraft(one.id);
   if (keeper.isKept && keeper.etag !== null && keeper.etag !== theirs.etag) takeOver(one.id, theirs);
