@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { type Verdict, fitting, judge, outputTypeOf } from "./connect";
+import type { WorkflowDocument } from "./document";
 import { nearest } from "./nearest";
 import { nodes, smallCatalogue, workflow } from "./testing";
 
@@ -81,14 +82,29 @@ describe("judging a link", () => {
   });
 });
 
-describe("judging every port while a link is drawn", () => {
-  it("takes less than 100 ms in a document of 500 nodes", () => {
+describe("large documents", () => {
+  function chain(length: number): WorkflowDocument {
     const many: { [id: string]: [string, { [port: string]: string }] } = { n0: ["load", {}] };
-    for (let count = 1; count < 500; count += 1) many[`n${count}`] = ["blur", { image: `n${count - 1}.image` }];
-    const large = workflow(many);
-    const begin = performance.now();
-    for (const id of Object.keys(many)) for (const port of ["image", "radius"]) judge(large, "", catalogue, "n250.image", `${id}.${port}`);
-    expect(performance.now() - begin).toBeLessThan(100);
+    for (let count = 1; count < length; count += 1) many[`n${count}`] = ["blur", { image: `n${count - 1}.image` }];
+    return workflow(many);
+  }
+
+  it("have all their ports judged within 100 ms while a link is drawn, of 500 nodes", () => {
+    const times = [1, 2, 3].map(() => {
+      const large = chain(500);
+      const begin = performance.now();
+      for (const id of Object.keys(large.nodes)) for (const port of ["image", "radius"]) judge(large, "", catalogue, "n250.image", `${id}.${port}`);
+      return performance.now() - begin;
+    });
+    expect(Math.min(...times)).toBeLessThan(100);
+  });
+
+  it("may be chains of 20,000 nodes", () => {
+    const large = chain(20_000);
+    expect(outputTypeOf(large, "", catalogue, "n19999.image")).toBe("Image");
+    expect(judge(large, "", catalogue, "n19999.image", "n0.file").ok).toBe(false);
+    const found = judge(large, "", catalogue, "n19999.image", "n1.image");
+    expect(found.ok ? "" : found.reason).toContain("n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> n7 -> n8 -> ... (19990 more) -> n19999 -> n1.");
   });
 });
 
@@ -112,7 +128,7 @@ describe("what could be added at a port", () => {
 
   it("is the closest first: the same type, then by running per element, then anything", () => {
     expect(names("output", "load", "image")).toEqual(["blur.image", "encode.image", "save.image", "split.image", "either.on_true", "listed.first", "#up.any"]);
-    expect(names("output", "many", "image")).toEqual(["grid.images", "blur.image", "encode.image", "save.image"]);
+    expect(names("output", "many", "image")).toEqual(["grid.images", "blur.image", "encode.image", "save.image", "either.on_true", "#up.any"]);
   });
 
   it("is what gives the type that an input takes", () => {
