@@ -45,6 +45,15 @@ interface State extends Preferences {
 const CACHE = "latentgraph.preferences";
 const PAUSE_MS = 600;
 
+let keeper: Keeper | null = null;
+let etag = "";
+/** What the server keeps, whole: members this page does not know are sent back as they came. */
+let kept: JsonObject = {};
+/** Members changed here that the server has not taken yet. */
+const changed = new Set<keyof Preferences>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+let sending: Promise<void> = Promise.resolve();
+
 export const usePreferences = create<State>()((set) => ({
   ...DEFAULTS,
   ...readCache(),
@@ -76,15 +85,6 @@ function trimmed(uses: { readonly [type: string]: number }): { readonly [type: s
 }
 
 // ---- the server
-
-let keeper: Keeper | null = null;
-let etag = "";
-/** What the server keeps, whole: members this page does not know are sent back as they came. */
-let kept: JsonObject = {};
-/** Members changed here that the server has not taken yet. */
-const changed = new Set<keyof Preferences>();
-let timer: ReturnType<typeof setTimeout> | undefined;
-let sending: Promise<void> = Promise.resolve();
 
 /** Read what the server keeps and keep it up to date there from now on. What was changed here meanwhile wins. */
 export async function syncPreferences(with_: Keeper): Promise<void> {
