@@ -5,7 +5,7 @@
  * keys of their own.
  */
 
-import { closeContextMenu, useMenu } from "../state/menu";
+import { useMenu } from "../state/menu";
 import { usePalette } from "../state/palette";
 import { isDialogOpen } from "../ui/dialogs";
 import type { Command } from "./command";
@@ -49,7 +49,6 @@ function pressed(event: KeyboardEvent, byKeys: ReadonlyMap<string, readonly Comm
 }
 
 function isBusy(): boolean {
-  if (useMenu.getState().open !== null && document.querySelector('[role="menu"]') === null) closeContextMenu();
   return isDialogOpen() || usePalette.getState().shown !== null || useMenu.getState().open !== null;
 }
 
