@@ -9,7 +9,7 @@ import { closePalette } from "../state/palette";
 import { useTexts } from "../texts";
 import { ChoiceList, type ListLine } from "./ChoiceList";
 import styles from "./CommandList.module.css";
-import { field, find } from "./search";
+import { field, find, grouped } from "./search";
 
 export function CommandList(): ReactNode {
   const t = useTexts();
@@ -25,7 +25,7 @@ export function CommandList(): ReactNode {
   const lines = useMemo((): readonly ListLine<Command>[] => {
     const found = find(query, all).map(({ command }) => ({ key: command.id, value: command }));
     if (query.trim() !== "") return found;
-    return [...Map.groupBy(found, ({ value }) => t(value.group))].flatMap(([heading, some]) => [{ heading }, ...some]);
+    return [...grouped(found, ({ value }) => t(value.group))].flatMap(([heading, some]) => [{ heading }, ...some]);
   }, [query, all, t]);
   return (
     <ChoiceList

@@ -96,3 +96,10 @@ function differByOne(a: string, b: string): boolean {
   if (restA.slice(1) === restB || restA === restB.slice(1)) return true;
   return restA.length > 1 && restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2);
 }
+
+/** The things by what they are called, in the order in which that is first met. */
+export function grouped<T>(things: readonly T[], name: (thing: T) => string): ReadonlyMap<string, readonly T[]> {
+  const found = new Map<string, T[]>();
+  for (const thing of things) found.set(name(thing), [...(found.get(name(thing)) ?? []), thing]);
+  return found;
+}

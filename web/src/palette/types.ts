@@ -6,7 +6,7 @@ import { fitting } from "../model/connect";
 import { typeOf } from "../model/ports";
 import type { Preferences } from "../state/preferences";
 import type { PortEnd } from "../state/palette";
-import { type Field, field, find } from "./search";
+import { type Field, field, find, grouped } from "./search";
 
 export interface Addable {
   readonly type: NodeType;
@@ -96,7 +96,7 @@ export function linesOf(query: string, all: readonly Addable[], uses: Uses, isFi
   const recent = pick(uses.recentTypes).slice(0, 5);
   const used = pick(Object.entries(uses.typeUses).sort((a, b) => b[1] - a[1]).map(([id]) => id))
     .filter((one) => !recent.includes(one)).slice(0, 5);
-  const categories = Map.groupBy(all, ({ type }) => (isSubgraph(type) ? headings.subgraphs : type.category));
+  const categories = grouped(all, ({ type }) => (isSubgraph(type) ? headings.subgraphs : type.category));
   return [
     ...section(headings.recent, recent),
     ...section(headings.used, used),

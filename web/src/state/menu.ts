@@ -10,7 +10,9 @@ export type MenuTarget =
   | { readonly kind: "canvas"; readonly at?: Point }
   | { readonly kind: "node" | "frame" | "note"; readonly id: string }
   /** The wire that ends at "node.port"; `at` as above. */
-  | { readonly kind: "wire"; readonly to: string; readonly at?: Point };
+  | { readonly kind: "wire"; readonly to: string; readonly at?: Point }
+  /** Only the colours, for what is selected. */
+  | { readonly kind: "colours" };
 
 export interface OpenMenu {
   /** In pixels of the window. */

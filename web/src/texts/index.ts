@@ -87,9 +87,14 @@ export function t(key: TextKey, values: { readonly [name: string]: string | numb
 
 /** For components: `t` that renders again when the language changes. */
 export function useTexts(): typeof t {
-  const language = useLanguage((state) => state.language);
-  return (key, values = {}) => textIn(language, key, values);
+  return IN[useLanguage((state) => state.language)];
 }
+
+/** The same function as long as the language is. */
+const IN: { readonly [L in Language]: typeof t } = {
+  en: (key, values = {}) => textIn("en", key, values),
+  de: (key, values = {}) => textIn("de", key, values),
+};
 
 function textIn(language: Language, key: TextKey, values: { readonly [name: string]: string | number }): string {
   const [area, name] = key.split(".") as [keyof Texts, string];
