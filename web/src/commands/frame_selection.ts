@@ -25,7 +25,7 @@ const command: Command = {
       x: box.x - MARGIN, y: box.y - HEAD - MARGIN / 2, width: box.width + 2 * MARGIN, height: box.height + HEAD + 1.5 * MARGIN,
     }));
     useDocuments.getState().select([`frame:${id}`]);
-    renameItem(`frame:${id}`);
+    void renameItem(`frame:${id}`);
   },
 };
 export default command;
