@@ -13,20 +13,24 @@ import { Icon } from "../ui/icons";
 import { addOfType } from "./add";
 import styles from "./AddNode.module.css";
 import { ChoiceList, type ListLine } from "./ChoiceList";
-import { type Addable, addables, isSubgraph, linesOf, summary } from "./types";
+import { type Addable, addables, insertables, isSubgraph, linesOf, summary } from "./types";
 
 export function AddNode({ request }: { readonly request: AddNodeRequest }): ReactNode {
   const t = useTexts();
   const [query, setQuery] = useState("");
-  const [isFiltered, setFiltered] = useState(request.from !== undefined);
+  const filter = request.into ?? (request.from === undefined ? undefined : `${request.from.node}.${request.from.port}`);
+  const [isFiltered, setFiltered] = useState(filter !== undefined);
   const [active, setActive] = useState<Addable | null>(null);
   const document = useDocument();
   const scope = useScopeId();
   const catalogue = useCatalogue((state) => state.catalogue);
   const waiting = useCatalogue((state) => state.waiting);
   const all = useMemo(
-    () => addables(document, scope, catalogue, isFiltered ? request.from : undefined),
-    [document, scope, catalogue, isFiltered, request.from],
+    () => {
+      if (isFiltered && request.into !== undefined) return insertables(document, scope, catalogue, request.into);
+      return addables(document, scope, catalogue, isFiltered ? request.from : undefined);
+    },
+    [document, scope, catalogue, isFiltered, request],
   );
   const lines = useMemo((): readonly ListLine<Addable>[] => {
     const headings = {
@@ -41,12 +45,12 @@ export function AddNode({ request }: { readonly request: AddNodeRequest }): Reac
       <div className={styles["left"]}>
         <ChoiceList
           label={t("palette.add_node")} placeholder={t("palette.search_nodes")} query={query} lines={lines} onQuery={setQuery} onActive={setActive}
-          onChoose={({ type, port }) => {
+          onChoose={({ type, port, out }) => {
             closePalette();
-            addOfType(type, request, port);
+            addOfType(type, request, port, out);
           }}
           {...(isFiltered ? { onEmptyBackspace: showAll } : {})}
-          above={isFiltered && request.from !== undefined && <Filter from={`${request.from.node}.${request.from.port}`} onDrop={showAll} />}
+          above={isFiltered && filter !== undefined && <Filter from={filter} onDrop={showAll} />}
           empty={<Nothing isKnown={catalogue.types.size > 0} isFiltered={isFiltered} waiting={waiting} onDrop={showAll} />}
           line={({ type }) => <TypeLine type={type} />}
         />

@@ -4,7 +4,7 @@ import type { Catalogue, InputPort, NodeType } from "../model/catalogue";
 import { judge } from "../model/connect";
 import type { JsonObject, Node, Scope, ScopeId, WorkflowDocument } from "../model/document";
 import { scopeOf } from "../model/document";
-import { addNode, connect, freshId } from "../model/edit";
+import { addNode, connect, freshId, insertOnWire } from "../model/edit";
 import type { Edit } from "../model/history";
 import { measure } from "../model/measure";
 import { useCatalogue } from "../state/catalogue";
@@ -13,8 +13,8 @@ import type { AddNodeRequest, Point, PortEnd } from "../state/palette";
 import { pointed } from "../state/pointer";
 import { noteUse } from "../state/preferences";
 
-/** Add it to the scope that is shown; the new node's id. `port` is the one that the wire goes to. */
-export function addOfType(type: NodeType, request: AddNodeRequest = {}, port?: string): string | null {
+/** Add it to the scope that is shown; the new node's id. `port` is the one that the wire goes to, `out` the one it goes on from. */
+export function addOfType(type: NodeType, request: AddNodeRequest = {}, port?: string, out?: string): string | null {
   const one = activeDocument();
   if (one === undefined) return null;
   const { document } = one.history;
@@ -22,7 +22,10 @@ export function addOfType(type: NodeType, request: AddNodeRequest = {}, port?: s
   const scope = scopeOf(document, scopeId);
   const id = freshId(scope, wantedId(type));
   const at = placeFor(type, request, scope, port);
-  const wire = wireEdit(document, scopeId, useCatalogue.getState().catalogue, { id, type }, request.from, port);
+  const wire =
+    request.into !== undefined && port !== undefined && out !== undefined
+      ? insertOnWire(scopeId, id, request.into, { into: port, out })
+      : wireEdit(document, scopeId, useCatalogue.getState().catalogue, { id, type }, request.from, port);
   useDocuments.getState().apply("edit.added", (before) => wire(addNode(scopeId, id, newNode(type), at)(before)));
   useDocuments.getState().select([id]);
   noteUse(type.id);

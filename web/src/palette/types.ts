@@ -1,9 +1,10 @@
 /** The node types that can be added to a scope, ready to be searched: those of the server and the document's subgraphs. */
 
 import type { Catalogue, NodeType } from "../model/catalogue";
-import { type ScopeId, type WorkflowDocument, scopeOf } from "../model/document";
+import { type ScopeId, type WorkflowDocument, isLink, scopeOf, split } from "../model/document";
 import { fitting } from "../model/connect";
 import { typeOf } from "../model/ports";
+import { valueAt } from "../model/scope";
 import type { Preferences } from "../state/preferences";
 import type { PortEnd } from "../state/palette";
 import { type Field, field, find, grouped } from "./search";
@@ -12,6 +13,8 @@ export interface Addable {
   readonly type: NodeType;
   /** The port that a dragged wire goes to; undefined: none is dragged, or none fits. */
   readonly port: string | undefined;
+  /** Of a node that is put into a wire: the port that the wire goes on from. */
+  readonly out?: string;
   readonly fields: readonly Field[];
 }
 
@@ -46,6 +49,18 @@ export function addables(document: WorkflowDocument, scope: ScopeId, catalogue: 
     .filter((type) => canHold(document, scope, type))
     .sort((a, b) => order(a).localeCompare(order(b)))
     .map((type) => ({ type, port: undefined, fields: fieldsOf(type) }));
+}
+
+/** What can be put into a wire: takes what comes along it and gives what it ends at. */
+export function insertables(document: WorkflowDocument, scope: ScopeId, catalogue: Catalogue, to: string): readonly Addable[] {
+  const source = valueAt(scopeOf(document, scope), to);
+  if (!isLink(source)) return [];
+  const taking = addables(document, scope, catalogue, { ...split(source.link), side: "output" });
+  const giving = new Map(fitting(document, scope, catalogue, { ...split(to), side: "input" }).map(({ type, port }) => [type.id, port]));
+  return taking.flatMap((one) => {
+    const out = giving.get(one.type.id);
+    return out === undefined ? [] : [{ ...one, out }];
+  });
 }
 
 /** Subgraphs first, then by category and title. */

@@ -11,8 +11,8 @@ export type MenuTarget =
   | { readonly kind: "node" | "frame" | "note"; readonly id: string }
   /** The wire that ends at "node.port"; `at` as above. */
   | { readonly kind: "wire"; readonly to: string; readonly at?: Point }
-  /** Only the colours, for what is selected. */
-  | { readonly kind: "colours" };
+  /** Of what is selected: the colours it can have, the ports that can be named. */
+  | { readonly kind: "colours" | "inputs" | "outputs" };
 
 export interface OpenMenu {
   /** In pixels of the window. */
@@ -33,9 +33,21 @@ export function closeContextMenu(): void {
   useMenu.setState({ open: null });
 }
 
-/** What the open menu is for; null while none is open. */
+let chosenFor: MenuTarget | null = null;
+
+/** What the open menu is for, or the one whose command is being run; null for neither. */
 export function menuTarget(): MenuTarget | null {
-  return useMenu.getState().open?.target ?? null;
+  return chosenFor ?? useMenu.getState().open?.target ?? null;
+}
+
+/** Do what was chosen in a menu for a target. */
+export function chooseFor(target: MenuTarget, act: () => void): void {
+  chosenFor = target;
+  try {
+    act();
+  } finally {
+    chosenFor = null;
+  }
 }
 
 /** The target as a member of a selection; null for what cannot be selected. */

@@ -19,6 +19,8 @@ export interface AddNodeRequest {
   readonly at?: Point;
   /** The port that a wire was dragged from: only what fits is listed, and the new node is wired to it. */
   readonly from?: PortEnd;
+  /** The wire (by the port it ends at, "node.port") that the new node is put into. */
+  readonly into?: string;
 }
 
 type Shown = { readonly list: "nodes"; readonly request: AddNodeRequest } | { readonly list: "commands" } | null;

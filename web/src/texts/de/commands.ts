@@ -17,6 +17,8 @@ const texts: Same<typeof en> = {
   no_keys: "Kein Befehl heißt so, und keiner hat diese Tasten.",
   menu_of: "Menü: {what}",
   canvas: "Arbeitsfläche",
+  node: "Knoten",
+  note: "Notiz",
   wire: "Verbindung",
   remove_wire: "Verbindung entfernen",
   insert_on_wire: "Knoten in die Verbindung einfügen ...",

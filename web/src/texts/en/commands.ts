@@ -14,6 +14,8 @@ export default {
   no_keys: "No command is called so, and none has these keys.",
   menu_of: "Menu: {what}",
   canvas: "Canvas",
+  node: "Node",
+  note: "Note",
   wire: "Wire",
   remove_wire: "Remove the wire",
   insert_on_wire: "Insert a node on the wire ...",
