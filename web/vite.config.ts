@@ -16,5 +16,5 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: { proxy: { "/v1": { target: server, ws: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/] } },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
 });

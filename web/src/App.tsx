@@ -7,6 +7,7 @@ import { BARS, type Bar } from "./bars/bar";
 import { Canvas } from "./canvas/Canvas";
 import { listenToClipboard } from "./commands/clipboard_events";
 import { CANVAS, listenToKeys } from "./commands/keyboard";
+import { Front } from "./documents/Front";
 import { ContextMenu } from "./menus/ContextMenu";
 import { listenToTouches } from "./menus/longpress";
 import { Palettes } from "./palette/Palettes";
@@ -36,6 +37,7 @@ export function App(): React.ReactNode {
         <main id={CANVAS} tabIndex={-1} className={styles["canvas"]} aria-label={t("layout.canvas")}>
           <Guarded name={t("layout.canvas")}>
             <Canvas />
+            <Front />
           </Guarded>
         </main>
         <Side side="right" />

@@ -107,7 +107,7 @@ function colours(at: Here): MenuItem[] {
     title,
     isChecked: now.length > 0 && now.every((one) => (one ?? null) === color),
     run: () => colourSelection(color),
-    ...(color === null ? {} : { color: `var(--color-${color})` }),
+    ...(color === null ? {} : { color: `var(--c-${color})` }),
   });
   return [choice(null, t("edit.no_colour")), ...COLOURS.map((color) => choice(color, t(`colours.${color}`)))];
 }

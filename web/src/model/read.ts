@@ -1,3 +1,4 @@
+// stub: replaced by w-model
 import type { WorkflowDocument } from "./document";
 
 /** One reason why a text is refused; `message` says what was found, where, and what to do. */
@@ -12,5 +13,11 @@ export interface Flaw {
 }
 
 export function readDocument(text: string): { document: WorkflowDocument } | { flaws: Flaw[] } {
-  return { document: JSON.parse(text) as WorkflowDocument };
+  try {
+    const value = JSON.parse(text) as WorkflowDocument;
+    if (typeof value === "object" && value !== null && typeof value.nodes === "object") return { document: value };
+    return { flaws: [{ code: "format", path: [], message: "no workflow" }] };
+  } catch (error) {
+    return { flaws: [{ code: "json", path: [], message: String(error) }] };
+  }
 }

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 
+import colours from "../canvas/colours.css?raw";
 import tokens from "./tokens.css?raw";
 
 type Theme = "light" | "dark";
 
 function colour(name: string, theme: Theme): string {
-  const found = new RegExp(`--${name}: light-dark\\((#[0-9a-f]{6}), (#[0-9a-f]{6})\\)`).exec(tokens);
-  if (found === null) throw new Error(`tokens.css has no colour --${name}`);
+  const found = new RegExp(`--${name}: light-dark\\((#[0-9a-f]{6}), (#[0-9a-f]{6})\\)`).exec(tokens + colours);
+  if (found === null) throw new Error(`there is no colour --${name}`);
   return found[theme === "light" ? 1 : 2] ?? "";
 }
 
@@ -25,7 +26,7 @@ function contrast(a: string, b: string): number {
 }
 
 const GROUNDS = ["ground", "surface", "surface-2"];
-const COLOURS = ["grey", "red", "orange", "yellow", "green", "teal", "blue", "purple", "pink"].map((name) => `color-${name}`);
+const COLOURS = ["grey", "red", "orange", "yellow", "green", "teal", "blue", "purple", "pink"].map((name) => `c-${name}`);
 
 const pairs = (["light", "dark"] as const).flatMap((theme) => [
   ...["text", "text-2", "accent", "good", "warn", "bad"].flatMap((text) => GROUNDS.map((ground) => [theme, text, ground, 4.5] as const)),

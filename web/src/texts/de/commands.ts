@@ -3,8 +3,6 @@ import type { Same } from "../same";
 
 const texts: Same<typeof en> = {
   group: "Seite",
-  documents: "Dokumente",
-  new_document: "Neues Dokument",
   show_commands: "Alle Befehle zeigen",
   show_shortcuts: "Alle Tasten zeigen",
   open_menu: "Menü öffnen",

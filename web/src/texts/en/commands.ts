@@ -1,7 +1,5 @@
 export default {
   group: "Page",
-  documents: "Documents",
-  new_document: "New document",
   show_commands: "Show all commands",
   show_shortcuts: "Show all keys",
   open_menu: "Open the menu",
