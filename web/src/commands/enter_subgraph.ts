@@ -19,8 +19,13 @@ const command: Command = {
   enabled: () => instance() !== null,
   run() {
     const id = instance();
-    const one = activeDocument();
-    if (id !== null && one !== undefined) useDocuments.getState().enter([...one.path, id]);
+    if (id !== null) enterInstance(id);
   },
 };
 export default command;
+
+/** Show the inside of an instance of a subgraph. */
+export function enterInstance(id: string): void {
+  const one = activeDocument();
+  if (one !== undefined) useDocuments.getState().enter([...one.path, id]);
+}
