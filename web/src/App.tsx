@@ -14,6 +14,7 @@ import { Palettes } from "./palette/Palettes";
 import { PANELS, type Panel } from "./panels/panel";
 import { useLayout } from "./state/layout";
 import { listenToPointer } from "./state/pointer";
+import { keepPreferences } from "./state/preferences_server";
 import { useTexts } from "./texts";
 import { Button } from "./ui/Button";
 import { Dialogs } from "./ui/dialogs";
@@ -54,7 +55,7 @@ export function App(): React.ReactNode {
 
 function useListeners(): void {
   useEffect(() => {
-    const stops = [listenToKeys(), listenToClipboard(), listenToPointer(), listenToTouches()];
+    const stops = [listenToKeys(), listenToClipboard(), listenToPointer(), listenToTouches(), keepPreferences()];
     return () => {
       for (const stop of stops) stop();
     };

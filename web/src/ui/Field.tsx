@@ -1,6 +1,9 @@
-/** Fields with their names: a line of text, lines of text, a choice, a switch. What is typed counts when one leaves the field or presses Enter. */
+/**
+ * Fields with their names: a line of text, lines of text, a choice, a switch. What is typed counts at once; what must be
+ * checked counts when one leaves the field or presses Enter.
+ */
 
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 
 import styles from "./Field.module.css";
 
@@ -29,41 +32,47 @@ export function Field({ label, hint, problem, children }: FieldProps): ReactNode
 interface TextProps {
   readonly label: string;
   readonly value: string;
-  readonly onChange: (value: string) => void;
+  /** What is typed without leaving the field has the same session: it is one step of undo. */
+  readonly onChange: (value: string, session: string) => void;
   readonly hint?: ReactNode;
-  /** The sentence that says why what is typed cannot be taken; undefined: it can. */
+  /** The sentence that says why what is typed cannot be taken; undefined: it can. With it, what is typed counts at the end. */
   readonly check?: (value: string) => string | undefined;
   readonly isMultiline?: boolean;
   readonly isMono?: boolean;
   readonly placeholder?: string;
 }
 
+let sessions = 0;
+
 export function TextField({ label, value, onChange, hint, check, isMultiline = false, isMono = false, placeholder }: TextProps): ReactNode {
   const [typed, setTyped] = useState(value);
+  const session = useRef("");
   useEffect(() => setTyped(value), [value]);
   const problem = typed === value ? undefined : check?.(typed);
   const take = (): void => {
-    if (typed !== value && check?.(typed) === undefined) onChange(typed);
+    if (typed !== value && check?.(typed) === undefined) onChange(typed, session.current);
+  };
+  const write = (text: string): void => {
+    setTyped(text);
+    if (check === undefined) onChange(text, session.current);
   };
   return (
     <Field label={label} hint={hint} problem={problem}>
       {(ids) => {
         const common = {
           ...ids, value: typed, placeholder, spellCheck: false, onBlur: take,
+          onFocus: () => { session.current = `field ${++sessions}`; },
           className: `${styles["input"]} ${isMono ? styles["mono"] : ""}`,
         };
         if (isMultiline) {
-          return <textarea {...common} rows={3} onChange={(event) => setTyped(event.target.value)} />;
+          return <textarea {...common} rows={3} onChange={(event) => write(event.target.value)} />;
         }
         return (
           <input
-            {...common} type="text" onChange={(event) => setTyped(event.target.value)}
+            {...common} type="text" onChange={(event) => write(event.target.value)}
             onKeyDown={(event) => {
               if (event.key === "Enter") take();
-              if (event.key === "Escape" && typed !== value) {
-                event.stopPropagation();
-                setTyped(value);
-              }
+              if (event.key === "Escape" && typed !== value) setTyped(value);
             }}
           />
         );

@@ -19,8 +19,8 @@ export function BoxFacts({ at, item }: { readonly at: Here; readonly item: strin
   const held = frame === undefined ? 0 : nodesIn(at, frame).length;
   return (
     <section className={styles["section"]}>
-      {frame !== undefined && <TextField label={t("edit.title")} value={frame.title} onChange={(title) => apply("edit.rename", setFrame(at.scopeId, id, { title }))} />}
-      {note !== undefined && <TextField label={t("inspector.text")} value={note.text} isMultiline onChange={(text) => apply("inspector.text", setNote(at.scopeId, id, { text }))} />}
+      {frame !== undefined && <TextField label={t("edit.title")} value={frame.title} onChange={(title, session) => apply("edit.rename", setFrame(at.scopeId, id, { title }), session)} />}
+      {note !== undefined && <TextField label={t("inspector.text")} value={note.text} isMultiline onChange={(text, session) => apply("inspector.text", setNote(at.scopeId, id, { text }), session)} />}
       {held > 0 && <StateChoice at={at} />}
       <ColourChoice now={[(frame ?? note)?.color]} />
       {frame !== undefined && <p className={styles["hint"]}>{t("inspector.frame_holds", { count: held })}</p>}

@@ -16,10 +16,10 @@ export function DocumentFacts({ at }: { readonly at: Here }): ReactNode {
   return (
     <>
       <section className={styles["section"]}>
-        <TextField label={t("inspector.document_name")} value={at.document.name ?? ""} onChange={(name) => apply("inspector.document_name", setDocumentFacts({ name: name.trim() }))} />
+        <TextField label={t("inspector.document_name")} value={at.document.name ?? ""} onChange={(name, session) => apply("inspector.document_name", setDocumentFacts({ name }), session)} />
         <TextField
           label={t("inspector.description")} value={at.document.description ?? ""} isMultiline placeholder={t("inspector.description_hint")}
-          onChange={(description) => apply("inspector.description", setDocumentFacts({ description }))}
+          onChange={(description, session) => apply("inspector.description", setDocumentFacts({ description }), session)}
         />
         <dl className={styles["facts"]}>
           <dt>{t("inspector.nodes")}</dt><dd>{nodes}</dd>

@@ -53,8 +53,9 @@ function NamedPort({ at, scopeId, part, name, entry, isFirst, isLast }: NamedPro
     if (!NAME.test(wanted)) return t("inspector.bad_name", { name: wanted });
     return Object.hasOwn(scope[part] ?? {}, wanted) ? t("inspector.taken", { name: wanted }) : undefined;
   };
-  const relabel = (label: string): void => {
-    apply("inspector.label", "to" in entry ? nameInput(scopeId, name, { to: entry.to, label }) : nameOutput(scopeId, name, { from: entry.from, label }));
+  const relabel = (label: string, session: string): void => {
+    const edit = "to" in entry ? nameInput(scopeId, name, { to: entry.to, label }) : nameOutput(scopeId, name, { from: entry.from, label });
+    apply("inspector.label", edit, session);
   };
   const ends = "to" in entry ? targets(entry).join(", ") : entry.from;
   return (

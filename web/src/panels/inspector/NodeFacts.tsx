@@ -35,7 +35,7 @@ export function NodeFacts({ at, id }: Props): ReactNode {
       <section className={styles["section"]}>
         <TextField
           label={t("edit.title")} value={view.title ?? ""} placeholder={type?.title ?? node.type}
-          onChange={(title) => apply("edit.rename", setNodeView(at.scopeId, [id], { title: title.trim() }))}
+          onChange={(title, session) => apply("edit.rename", setNodeView(at.scopeId, [id], { title }), session)}
         />
         <TextField
           label={t("inspector.id")} value={id} isMono hint={t("inspector.id_hint")}
