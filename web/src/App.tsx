@@ -6,14 +6,13 @@ import styles from "./App.module.css";
 import { BARS, type Bar } from "./bars/bar";
 import { Canvas } from "./canvas/Canvas";
 import { listenToClipboard } from "./commands/clipboard_events";
-import { CANVAS, listenToKeys } from "./commands/keyboard";
+import { CANVAS, focusTheCanvas, listenToKeys } from "./commands/keyboard";
 import { Front } from "./documents/Front";
 import { ContextMenu } from "./menus/ContextMenu";
 import { listenToTouches } from "./menus/longpress";
 import { Palettes } from "./palette/Palettes";
 import { PANELS, type Panel } from "./panels/panel";
 import { useLayout } from "./state/layout";
-import { listenToPointer } from "./state/pointer";
 import { keepPreferences } from "./state/preferences_server";
 import { useTexts } from "./texts";
 import { Button } from "./ui/Button";
@@ -55,7 +54,7 @@ export function App(): React.ReactNode {
 
 function useListeners(): void {
   useEffect(() => {
-    const stops = [listenToKeys(), listenToClipboard(), listenToPointer(), listenToTouches(), keepPreferences()];
+    const stops = [listenToKeys(), listenToClipboard(), listenToTouches(), keepPreferences()];
     return () => {
       for (const stop of stops) stop();
     };
@@ -65,7 +64,7 @@ function useListeners(): void {
 /** By the focus and not by the address: what stands after "#" there may be a token. */
 function focusCanvas(event: React.MouseEvent): void {
   event.preventDefault();
-  document.getElementById(CANVAS)?.focus();
+  focusTheCanvas();
 }
 
 function Bars({ place }: { readonly place: Bar["place"] }): React.ReactNode {

@@ -15,7 +15,7 @@ const command: Command = {
   id: "enter_subgraph",
   title: "edit.enter_subgraph",
   group: "edit.subgraphs",
-  keys: ["Enter"],
+  keys: ["Enter", "Mod+ArrowDown"],
   enabled: () => instance() !== null,
   run() {
     const id = instance();

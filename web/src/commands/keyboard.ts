@@ -15,6 +15,14 @@ import { COMMANDS } from "./registry";
 /** The id of the element that is the canvas; it can have the focus. */
 export const CANVAS = "canvas";
 
+const SURFACE = "[data-surface]";
+
+/** Put the focus on the canvas: on what takes its keys. */
+export function focusTheCanvas(): void {
+  const canvas = document.getElementById(CANVAS);
+  (canvas?.querySelector<HTMLElement>(SURFACE) ?? canvas)?.focus({ preventScroll: true });
+}
+
 /** Listen from now on; the function that ends it. */
 export function listenToKeys(target: Window | HTMLElement = window, commands: Iterable<Command> = COMMANDS.values()): () => void {
   const byKeys = table(commands);
@@ -79,7 +87,7 @@ function canvasHasTheFocus(): boolean {
   const canvas = document.getElementById(CANVAS);
   const active = document.activeElement;
   if (canvas === null) return false;
-  if (active === canvas) return true;
+  if (active === canvas || active?.matches(SURFACE)) return true;
   if (active === null || active === document.body) return clickedLast !== null && canvas.contains(clickedLast);
   return canvas.contains(active) && !active.matches(":focus-visible") && !isTyping(active);
 }

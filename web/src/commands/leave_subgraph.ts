@@ -5,7 +5,7 @@ const command: Command = {
   id: "leave_subgraph",
   title: "edit.leave_subgraph",
   group: "edit.subgraphs",
-  keys: ["Shift+Enter"],
+  keys: ["Mod+ArrowUp"],
   enabled: () => (activeDocument()?.path.length ?? 0) > 0,
   run() {
     const path = activeDocument()?.path ?? [];

@@ -1,3 +1,5 @@
+import { CANVAS, focusTheCanvas } from "./keyboard";
+
 /** The parts of the page as stops of the focus: bar, rails, panels, canvas. */
 
 const REGIONS = "#root header[aria-label], #root nav[aria-label], #root aside[aria-label], #canvas";
@@ -8,7 +10,8 @@ export function goToRegion(step: 1 | -1): void {
   const at = regions.findIndex((region) => region.contains(document.activeElement));
   for (let tries = 1; tries <= regions.length; tries++) {
     const region = regions[(at + step * tries + regions.length * 2) % regions.length];
-    const target = region?.id === "canvas" ? region : region?.querySelector<HTMLElement>("button:not(:disabled), input, select, textarea, a[href], [tabindex='0']");
+    if (region?.id === CANVAS) return focusTheCanvas();
+    const target = region?.querySelector<HTMLElement>("button:not(:disabled), input, select, textarea, a[href], [tabindex='0']");
     if (target == null) continue;
     target.focus();
     return;

@@ -2,10 +2,9 @@
 
 import { create } from "zustand";
 
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
+import type { Point } from "./camera";
+
+export type { Point };
 
 /** A port of a node in the scope that is shown. */
 export interface PortEnd {

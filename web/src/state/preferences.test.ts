@@ -54,13 +54,13 @@ test("members of others are sent back as they came", async () => {
 
 test("a change made elsewhere meanwhile is kept beside ours", async () => {
   const { syncPreferences, sendPreferences, usePreferences } = await load();
-  const one = server({ theme: "light", snap: false });
+  const one = server({ theme: "light", snap: true });
   await syncPreferences(one.keeper);
-  one.change({ snap: true, folder: "z" });
+  one.change({ snap: false, folder: "z" });
   usePreferences.getState().set({ theme: "dark" });
   await sendPreferences();
-  expect(one.state.values).toEqual({ theme: "dark", snap: true, folder: "z" });
-  expect(usePreferences.getState().snap).toBe(true);
+  expect(one.state.values).toEqual({ theme: "dark", snap: false, folder: "z" });
+  expect(usePreferences.getState().snap).toBe(false);
 });
 
 test("what was changed while the server was away is sent when it is back, even after a reload", async () => {

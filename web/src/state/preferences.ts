@@ -27,7 +27,7 @@ export interface Preferences {
 }
 
 export const DEFAULTS: Preferences = {
-  theme: "system", language: "en", previews: true, minimap: true, snap: false, wheel: "zoom", textSize: "m",
+  theme: "system", language: "en", previews: true, minimap: true, snap: true, wheel: "zoom", textSize: "m",
   recentTypes: [], typeUses: {},
 };
 
