@@ -11,7 +11,7 @@ import { t } from "../texts";
 import { isDialogOpen } from "../ui/dialogs";
 import { say } from "../ui/toasts";
 import { cutSelection, lastCopied, pasteText, selectionText } from "./fragments";
-import { isTyping } from "./keyboard";
+import { isTyping } from "./focus";
 import { spellings } from "./keys";
 
 pasteHandlers.unshift(({ text, at, withLinks }) => text !== "" && pasteText(text, at, withLinks));

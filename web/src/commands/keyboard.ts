@@ -9,19 +9,9 @@ import { useMenu } from "../state/menu";
 import { usePalette } from "../state/palette";
 import { isDialogOpen } from "../ui/dialogs";
 import type { Command } from "./command";
+import { canvasHasTheFocus, isTyping } from "./focus";
 import { spelled, spellings } from "./keys";
 import { COMMANDS } from "./registry";
-
-/** The id of the element that is the canvas; it can have the focus. */
-export const CANVAS = "canvas";
-
-const SURFACE = "[data-surface]";
-
-/** Put the focus on the canvas: on what takes its keys. */
-export function focusTheCanvas(): void {
-  const canvas = document.getElementById(CANVAS);
-  (canvas?.querySelector<HTMLElement>(SURFACE) ?? canvas)?.focus({ preventScroll: true });
-}
 
 /** Listen from now on; the function that ends it. */
 export function listenToKeys(target: Window | HTMLElement = window, commands: Iterable<Command> = COMMANDS.values()): () => void {
@@ -60,15 +50,6 @@ function isBusy(): boolean {
   return isDialogOpen() || usePalette.getState().shown !== null || useMenu.getState().open !== null;
 }
 
-const NOT_TYPED_IN = new Set(["button", "checkbox", "color", "file", "image", "radio", "range", "reset", "submit"]);
-
-/** Whether keys pressed there are text. */
-export function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return !NOT_TYPED_IN.has(target.type);
-  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
-}
-
 const OPERATED = "button, a[href], input, select, summary, [role=button], [role=tab], [role=slider], [role=option], [role=menuitem]";
 const OPERATES = new Set(["Enter", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"]);
 
@@ -77,22 +58,4 @@ function isForTheElement(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   if (event.key === "Tab") return !canvasHasTheFocus();
   return OPERATES.has(event.key) && event.target instanceof HTMLElement && event.target.closest(OPERATED) !== null;
-}
-
-/**
- * Whether keys go to the canvas: it has the focus itself, or was clicked last. Whoever came into it by Tab, to a node in it,
- * goes on by Tab.
- */
-function canvasHasTheFocus(): boolean {
-  const canvas = document.getElementById(CANVAS);
-  const active = document.activeElement;
-  if (canvas === null) return false;
-  if (active === canvas || active?.matches(SURFACE)) return true;
-  if (active === null || active === document.body) return clickedLast !== null && canvas.contains(clickedLast);
-  return canvas.contains(active) && !active.matches(":focus-visible") && !isTyping(active);
-}
-
-let clickedLast: Node | null = null;
-if (typeof window !== "undefined") {
-  window.addEventListener("pointerdown", (event) => { clickedLast = event.target instanceof Node ? event.target : null; }, true);
 }

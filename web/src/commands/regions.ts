@@ -1,4 +1,4 @@
-import { CANVAS, focusTheCanvas } from "./keyboard";
+import { CANVAS, focusTheCanvas } from "./focus";
 
 /** The parts of the page as stops of the focus: bar, rails, panels, canvas. */
 

@@ -1,8 +1,10 @@
-import { createElement } from "react";
+import { createElement, lazy } from "react";
 
-import { Shortcuts } from "../palette/Shortcuts";
 import { showDialog } from "../ui/dialogs";
 import type { Command } from "./command";
+
+// It lists all commands, of which this is one: loaded when it is shown.
+const Shortcuts = lazy(async () => ({ default: (await import("../palette/Shortcuts")).Shortcuts }));
 
 const command: Command = {
   id: "show_shortcuts",

@@ -52,6 +52,7 @@ export function AddNode({ request }: { readonly request: AddNodeRequest }): Reac
           {...(isFiltered ? { onEmptyBackspace: showAll } : {})}
           above={isFiltered && filter !== undefined && <Filter from={filter} onDrop={showAll} />}
           empty={<Nothing isKnown={catalogue.types.size > 0} isFiltered={isFiltered} waiting={waiting} onDrop={showAll} />}
+          row={44}
           line={({ type }) => <TypeLine type={type} />}
         />
         <footer className={styles["keys"]}>

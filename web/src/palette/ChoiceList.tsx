@@ -26,16 +26,17 @@ interface Props<T> {
   /** What is shown instead of the list while it is empty. */
   readonly empty: ReactNode;
   readonly line: (value: T) => ReactNode;
+  /** How high a line is, in pixels. */
+  readonly row: number;
 }
 
-const ROW = 44;
 const HEADING = 28;
 const SPARE = 6;
 
-export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onChoose, onEmptyBackspace, onActive, above, empty, line }: Props<T>): ReactNode {
+export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onChoose, onEmptyBackspace, onActive, above, empty, line, row }: Props<T>): ReactNode {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
-  const { tops, choices, height } = useMemo(() => layout(lines), [lines]);
+  const { tops, choices, height } = useMemo(() => layout(lines, row), [lines, row]);
   const [active, setActive] = useState(0);
   const [seen, setSeen] = useState({ top: 0, height: 600 });
   const chosen = choices[Math.min(active, choices.length - 1)];
@@ -54,7 +55,7 @@ export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onCho
     if (box === null) return;
     // The heading above the first line is shown with it.
     if (top < box.scrollTop + HEADING) box.scrollTop = top - HEADING;
-    else if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
+    else if (top + row > box.scrollTop + box.clientHeight) box.scrollTop = top + row - box.clientHeight;
   };
   const key = (event: KeyboardEvent<HTMLInputElement>): void => {
     const steps: { readonly [key: string]: number } = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + 8, PageUp: active - 8 };
@@ -87,12 +88,12 @@ export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onCho
         <div style={{ height }} role="presentation">
           {lines.map((one, index) => {
             const top = tops[index] ?? 0;
-            const isSeen = top > seen.top - ROW * SPARE && top < seen.top + seen.height + ROW * SPARE;
+            const isSeen = top > seen.top - row * SPARE && top < seen.top + seen.height + row * SPARE;
             if (!isSeen && index !== chosen) return null;
             if ("heading" in one) return <div key={`heading ${one.heading}`} role="presentation" className={styles["heading"]} style={{ top }}>{one.heading}</div>;
             return (
               <div
-                key={one.key} id={`${id}-${index}`} role="option" aria-selected={index === chosen} className={styles["row"]} style={{ top, height: ROW }}
+                key={one.key} id={`${id}-${index}`} role="option" aria-selected={index === chosen} className={styles["row"]} style={{ top, height: row }}
                 aria-setsize={choices.length} aria-posinset={choices.indexOf(index) + 1}
                 onPointerMove={() => { if (index !== chosen) setActive(choices.indexOf(index)); }}
                 onClick={(event) => onChoose(one.value, event)}
@@ -115,7 +116,7 @@ interface Layout {
   readonly height: number;
 }
 
-function layout<T>(lines: readonly ListLine<T>[]): Layout {
+function layout<T>(lines: readonly ListLine<T>[], row: number): Layout {
   const tops: number[] = [];
   const choices: number[] = [];
   let height = 0;
@@ -124,7 +125,7 @@ function layout<T>(lines: readonly ListLine<T>[]): Layout {
     if ("heading" in line) height += HEADING;
     else {
       choices.push(index);
-      height += ROW;
+      height += row;
     }
   }
   return { tops, choices, height };

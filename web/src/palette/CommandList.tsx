@@ -35,6 +35,7 @@ export function CommandList(): ReactNode {
         if (command.enabled?.() !== false) void command.run();
       }}
       empty={t("palette.no_command")}
+      row={34}
       line={(command) => (
         <>
           <span className={styles["title"]}>{t(command.title)}</span>
