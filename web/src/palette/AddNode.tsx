@@ -2,6 +2,7 @@
 
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 
+import { cssType } from "../canvas/colours";
 import type { NodeType } from "../model/catalogue";
 import { useCatalogue } from "../state/catalogue";
 import { useDocument, useScopeId } from "../state/documents";
@@ -13,7 +14,7 @@ import { Icon } from "../ui/icons";
 import { addOfType } from "./add";
 import styles from "./AddNode.module.css";
 import { ChoiceList, type ListLine } from "./ChoiceList";
-import { type Addable, addables, insertables, isSubgraph, linesOf, summary } from "./types";
+import { type Addable, addables, insertables, isSubgraph, linesOf, summary, unwrapped } from "./types";
 
 export function AddNode({ request }: { readonly request: AddNodeRequest }): ReactNode {
   const t = useTexts();
@@ -53,7 +54,7 @@ export function AddNode({ request }: { readonly request: AddNodeRequest }): Reac
           above={isFiltered && filter !== undefined && <Filter from={filter} onDrop={showAll} />}
           empty={<Nothing isKnown={catalogue.types.size > 0} isFiltered={isFiltered} waiting={waiting} onDrop={showAll} />}
           row={44}
-          line={({ type }) => <TypeLine type={type} />}
+          line={({ type }) => <TypeLine type={type} isFound={query.trim() !== ""} />}
         />
         <footer className={styles["keys"]}>
           <span><kbd>↑</kbd> <kbd>↓</kbd> {t("palette.key_choose")}</span>
@@ -91,17 +92,24 @@ function Nothing({ isKnown, isFiltered, waiting, onDrop }: NothingProps): ReactN
   return <><p>{t("palette.nothing_fits")}</p><p><Button onClick={onDrop}>{t("palette.show_all")}</Button></p></>;
 }
 
-function TypeLine({ type }: { readonly type: NodeType }): ReactNode {
+function TypeLine({ type, isFound }: { readonly type: NodeType; readonly isFound: boolean }): ReactNode {
   return (
     <>
-      <span className={styles["mark"]}><Icon name={isSubgraph(type) ? "subgraph" : "inspect"} size={16} /></span>
+      <span className={styles["mark"]}><Mark type={type} /></span>
       <span className={styles["name"]}>
         <span className={styles["title"]}>{type.title} <code>{type.id}</code></span>
         <span className={styles["doc"]}>{summary(type.doc)}</span>
       </span>
-      <span className={styles["where"]}>{type.pack ?? type.category}</span>
+      <span className={styles["where"]}>{type.pack}{isFound && <> {type.category}</>}</span>
     </>
   );
+}
+
+/** The colours of what it gives, as its ports have them; it says nothing that the text does not. */
+function Mark({ type }: { readonly type: NodeType }): ReactNode {
+  if (isSubgraph(type)) return <Icon name="subgraph" size={16} />;
+  const colours = [...new Set(type.outputs.map((port) => cssType(port.type)))].slice(0, 3);
+  return colours.map((colour) => <span key={colour} className={styles["dot"]} style={{ background: colour }} />);
 }
 
 function Details({ addable: { type, port } }: { readonly addable: Addable }): ReactNode {
@@ -110,7 +118,7 @@ function Details({ addable: { type, port } }: { readonly addable: Addable }): Re
     <aside className={styles["details"]} aria-label={t("palette.about", { type: type.title })}>
       <h3>{type.title}</h3>
       <p className={styles["facts"]}><code>{type.id}</code> · {type.category}{type.pack !== null && <> · {t("palette.of_pack", { pack: type.pack })}</>}</p>
-      <p className={styles["text"]}>{type.doc === "" ? t("palette.no_doc") : type.doc}</p>
+      <p className={styles["text"]}>{type.doc === "" ? t("palette.no_doc") : unwrapped(type.doc)}</p>
       <Ports title={t("palette.inputs")} ports={type.inputs} wired={port} />
       <Ports title={t("palette.outputs")} ports={type.outputs} wired={port} />
     </aside>

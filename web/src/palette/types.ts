@@ -124,8 +124,13 @@ function section(heading: string, addables: readonly Addable[]): readonly Line[]
   return [{ heading }, ...addables.map((addable) => ({ addable, section: heading }))];
 }
 
+/** A text of the server, whose lines are broken for its source: paragraphs only. */
+export function unwrapped(doc: string): string {
+  return doc.trim().split(/\n\s*\n/).map((paragraph) => paragraph.replace(/\s*\n\s*(?![-*•])/g, " ")).join("\n\n");
+}
+
 /** The first sentence. */
 export function summary(doc: string): string {
-  const line = doc.trim().split("\n\n")[0]?.replace(/\s+/g, " ") ?? "";
+  const line = unwrapped(doc).split("\n")[0] ?? "";
   return /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
 }

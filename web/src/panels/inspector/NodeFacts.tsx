@@ -9,6 +9,7 @@ import { NAME } from "../../model/document";
 import { setNodeView } from "../../model/edit";
 import { portsOf } from "../../model/ports";
 import { nodeViewOf } from "../../model/view";
+import { unwrapped } from "../../palette/types";
 import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
@@ -90,7 +91,7 @@ function TypeFacts({ at, id }: Props): ReactNode {
         )}
         {type?.effect === true && <><dt>{t("inspector.runs")}</dt><dd>{t("inspector.always")}</dd></>}
       </dl>
-      {type === undefined ? <p className={styles["missing"]}>{t("inspector.type_missing", { type: node.type })}</p> : <p className={styles["doc"]}>{type.doc}</p>}
+      {type === undefined ? <p className={styles["missing"]}>{t("inspector.type_missing", { type: node.type })}</p> : <p className={styles["doc"]}>{unwrapped(type.doc)}</p>}
     </section>
   );
 }

@@ -13,6 +13,7 @@ const texts: Same<typeof en> = {
   failed_safe: "Ihre Dokumente sind sicher: Sie liegen außerhalb davon. Laden Sie diesen Teil neu; schlägt es wieder fehl, machen Sie den letzten Schritt rückgängig (Strg+Z) oder schicken Sie uns die Einzelheiten.",
   reload_part: "Teil neu laden",
   copy_details: "Einzelheiten kopieren",
+  close_dialog: "Schließen",
   cancel: "Abbrechen",
   ok: "OK",
 };

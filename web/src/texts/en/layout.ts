@@ -10,6 +10,7 @@ export default {
   failed_safe: "Your documents are safe: they are kept outside of it. Load this part again; if it fails again, undo your last step (Ctrl+Z) or tell us the details.",
   reload_part: "Reload the part",
   copy_details: "Copy the details",
+  close_dialog: "Close",
   cancel: "Cancel",
   ok: "OK",
 } as const;
