@@ -113,7 +113,7 @@ async function recover(mirror: Mirror, newest: Mirror | undefined): Promise<void
 }
 
 /** Ask again and again while the server is away. */
-export async function patiently<T>(step: () => Promise<T>): Promise<T> {
+async function patiently<T>(step: () => Promise<T>): Promise<T> {
   for (let pause = 300; ; pause = Math.min(pause * 2, 5000)) {
     try {
       return await step();

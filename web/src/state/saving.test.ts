@@ -22,7 +22,7 @@ async function openPage() {
   pages.push(close);
   const { useDocuments } = documents;
   return {
-    close, restore: restoring.restore, useDocuments, useSaving: saving.useSaving, useConflicts, workflows, openUntitled: saving.openUntitled,
+    close, restore: restoring.restore, useDocuments, useSaving: saving.useSaving, useConflicts, workflows, openUntitled: saving.openUntitled, wouldBeLost: saving.wouldBeLost,
     type: (text: string) => useDocuments.getState().apply("edit.undo", (now) => ({ ...now, description: text })),
     texts: () => useDocuments.getState().open.map((one) => one.history.document.description),
     state: () => saving.useSaving.getState().states[useDocuments.getState().active]?.state,
@@ -169,6 +169,26 @@ describe("a server that dies", () => {
     await wait(2000);
     expect(again.question()).toBeUndefined();
     expect(server.drafts.get(ID)?.document).toMatchObject({ description: "abc" });
+  });
+});
+
+describe("closing a tab", () => {
+  it("asks only if neither the server nor this browser has the changes", async () => {
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    expect(await done(page.wouldBeLost(ID))).toBe(false);
+    server.isAway = true;
+    page.type("a");
+    await settled();
+    expect(await done(page.wouldBeLost(ID))).toBe(false);
+    vi.stubGlobal("indexedDB", { open: () => { throw new Error("no storage here"); } });
+    const without = await openPage();
+    without.openUntitled(EMPTY, null, "d2");
+    without.type("a");
+    await settled();
+    expect(await done(without.wouldBeLost("d2"))).toBe(true);
+    server.isAway = false;
+    expect(await done(without.wouldBeLost("d2"))).toBe(false);
   });
 });
 
