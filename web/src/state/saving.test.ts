@@ -50,7 +50,8 @@ async function settled(): Promise<void> {
 /** Of something that waits for timers. */
 async function done<T>(promise: Promise<T>): Promise<T> {
   let isDone = false;
-  void promise.finally(() => { isDone = true; });
+  const end = (): void => { isDone = true; };
+  promise.then(end, end);
   for (let tries = 0; !isDone && tries < 200; tries += 1) await wait(50);
   return promise;
 }
@@ -118,6 +119,34 @@ describe("a draft", () => {
     expect(server.drafts.size).toBe(0);
     expect(server.workflows.get("first")?.document).toMatchObject({ description: "a", name: "first" });
     expect(page.useDocuments.getState().open[0]).toMatchObject({ workflow: "first", base: server.workflows.get("first")?.etag });
+  });
+});
+
+describe("saving as a workflow", () => {
+  it("keeps as a draft what is typed while it is sent", async () => {
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    page.type("a");
+    await wait(1000);
+    server.hold();
+    const saving = page.workflows.saveAs(ID, "first");
+    await settled();
+    page.type("ab");
+    server.release();
+    await done(saving);
+    await wait(1500);
+    expect(server.workflows.get("first")?.document).toMatchObject({ description: "a" });
+    expect(server.drafts.get(ID)).toMatchObject({ workflow: "first", base: server.workflows.get("first")?.etag });
+    expect(server.drafts.get(ID)?.document).toMatchObject({ description: "ab", name: "first" });
+  });
+
+  it("does not replace a workflow of that name unasked", async () => {
+    server.put("first", { ...EMPTY, description: "of somebody" });
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    await expect(done(page.workflows.saveAs(ID, "first"))).rejects.toMatchObject({ status: 412, etag: server.workflows.get("first")?.etag });
+    expect(server.workflows.get("first")?.document).toMatchObject({ description: "of somebody" });
+    expect(page.useDocuments.getState().open[0]?.workflow).toBeNull();
   });
 });
 

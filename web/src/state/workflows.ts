@@ -34,7 +34,7 @@ import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { useConflicts } from "./conflicts";
 import { type OpenDocument, useDocuments } from "./documents";
-import { adopt, isChanged, keeperOf, notClosed, openUntitled, takeOver, titleOf, useSaving } from "./saving";
+import { adopt, isChanged, keeperOf, notClosed, openCopy, openUntitled, takeOver, titleOf, useSaving } from "./saving";
 
 interface Workflows {
   readonly entries: readonly WorkflowEntry[];
@@ -153,7 +153,7 @@ async function compareWithFile(id: string, before: OpenDocument | undefined = fi
           await save(id);
           return;
         }
-        if (choice === "both") useDocuments.getState().add(now.history.document);
+        if (choice === "both") openCopy(now.history.document);
         useDocuments.getState().activate(id);
         replace(id, theirs, etag);
       },
