@@ -66,10 +66,20 @@ export function pasteText(text: string, at: Point, withLinks: boolean): boolean 
 export function paste(fragment: WorkflowDocument, at: Point, withLinks: boolean, title: TextKey): void {
   const [now, one] = [here(), activeDocument()];
   if (now === null || one === undefined) return;
-  const pasted = pasteFragment(now.scopeId, fragment, at, { withLinks });
+  const pasted = pasteFragment(now.scopeId, fragment, free(now, at), { withLinks });
   const ids = pasted.ids(now.document);
   apply(title, pasted.edit);
   useDocuments.getState().select(ids);
+}
+
+/** Not exactly upon what is there, as when one pastes twice: one would not see that there are two. */
+function free(now: Here, { x, y }: Point): Point {
+  const { nodes, frames, notes } = viewOf(now.scope);
+  const corners = [...Object.values(nodes), ...frames, ...notes].map((box) => `${box.x ?? 0} ${box.y ?? 0}`);
+  const taken = new Set(corners);
+  let step = 0;
+  while (taken.has(`${x + step} ${y + step}`)) step += 32;
+  return { x: x + step, y: y + step };
 }
 
 /** The selected items once more, a little lower and to the right, linked to what they are linked to. */

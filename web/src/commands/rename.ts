@@ -1,5 +1,6 @@
 import { type NodeView } from "../model/document";
 import { itemOf, renameNode, setFrame, setNodeView } from "../model/edit";
+import { portsOf } from "../model/ports";
 import { nodeViewOf, viewOf } from "../model/view";
 import { useDocuments } from "../state/documents";
 import { t } from "../texts";
@@ -33,8 +34,9 @@ export async function renameItem(item: string): Promise<void> {
   if (at === null) return;
   const { kind, id } = itemOf(item);
   const before = kind === "frame" ? (viewOf(at.scope).frames.find((frame) => frame.id === id)?.title ?? "") : (nodeViewOf(at.scope, id).title ?? "");
+  const type = kind === "node" ? portsOf(at.document, at.scopeId, at.catalogue, id).type : undefined;
   const hint = kind === "frame" ? undefined : t("edit.title_hint", { id });
-  const title = await askText({ title: t("edit.rename"), label: t("edit.title"), value: before, isEmptyAllowed: true, ...(hint === undefined ? {} : { hint }) });
+  const title = await askText({ title: t("edit.rename"), label: t("edit.title"), value: before, isEmptyAllowed: true, placeholder: type?.title ?? "", ...(hint === undefined ? {} : { hint }) });
   if (title === null) return;
   const part: Pick<NodeView, "title"> = { title };
   apply("edit.rename", kind === "frame" ? setFrame(at.scopeId, id, part) : setNodeView(at.scopeId, [id], part));

@@ -105,18 +105,15 @@ export function linesOf(query: string, all: readonly Addable[], uses: Uses, isFi
   if (query.trim() !== "") {
     return find(query, all, ({ type }) => bonus(uses, type.id)).map((addable) => ({ addable, section: "found" }));
   }
-  if (isFiltered) return section(headings.fitting, all);
   const byId = new Map(all.map((addable) => [addable.type.id, addable]));
   const pick = (ids: readonly string[]): readonly Addable[] => ids.map((id) => byId.get(id)).filter((one) => one !== undefined);
   const recent = pick(uses.recentTypes).slice(0, 5);
   const used = pick(Object.entries(uses.typeUses).sort((a, b) => b[1] - a[1]).map(([id]) => id))
     .filter((one) => !recent.includes(one)).slice(0, 5);
+  const own = [...section(headings.recent, recent), ...section(headings.used, used)];
+  if (isFiltered) return [...own, ...section(headings.fitting, all)];
   const categories = grouped(all, ({ type }) => (isSubgraph(type) ? headings.subgraphs : type.category));
-  return [
-    ...section(headings.recent, recent),
-    ...section(headings.used, used),
-    ...[...categories].flatMap(([name, some]) => section(name, some)),
-  ];
+  return [...own, ...[...categories].flatMap(([name, some]) => section(name, some))];
 }
 
 function section(heading: string, addables: readonly Addable[]): readonly Line[] {

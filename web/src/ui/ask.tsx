@@ -14,6 +14,7 @@ interface Question {
   readonly label: string;
   readonly value?: string;
   readonly hint?: string;
+  readonly placeholder?: string;
   readonly isEmptyAllowed?: boolean;
   /** The sentence that says why this cannot be taken; undefined: it can. */
   readonly check?: (text: string) => string | undefined;
@@ -23,7 +24,7 @@ export function askText(question: Question): Promise<string | null> {
   return new Promise((resolve) => showDialog(<Ask {...question} onAnswer={resolve} />));
 }
 
-function Ask({ title, label, value = "", hint, isEmptyAllowed = false, check, onAnswer }: Question & { readonly onAnswer: (text: string | null) => void }): ReactNode {
+function Ask({ title, label, value = "", hint, placeholder, isEmptyAllowed = false, check, onAnswer }: Question & { readonly onAnswer: (text: string | null) => void }): ReactNode {
   const [text, setText] = useState(value);
   const form = useId();
   const problem = text === value ? undefined : check?.(text);
@@ -42,7 +43,7 @@ function Ask({ title, label, value = "", hint, isEmptyAllowed = false, check, on
         <Field label={label} hint={hint} problem={problem}>
           {(ids) => (
             <input
-              {...ids} type="text" className={fieldStyles["input"]} value={text} autoFocus autoComplete="off" spellCheck={false}
+              {...ids} type="text" className={fieldStyles["input"]} value={text} placeholder={placeholder} autoFocus autoComplete="off" spellCheck={false}
               onFocus={(event) => event.target.select()} onChange={(event) => setText(event.target.value)}
             />
           )}
