@@ -2,20 +2,34 @@
 
 import { type ReactNode, useEffect, useRef } from "react";
 
+import { emptyDocument } from "../model/document";
+import { useCatalogue } from "../state/catalogue";
 import { closePalette, usePalette } from "../state/palette";
 import { useTexts } from "../texts";
 import { AddNode } from "./AddNode";
 import { CommandList } from "./CommandList";
 import styles from "./Palettes.module.css";
+import { addables } from "./types";
 
 export function Palettes(): ReactNode {
   const shown = usePalette((state) => state.shown);
+  useReady();
   if (shown === null) return null;
   return (
     <Sheet key={shown.list} isWide={shown.list === "nodes"}>
       {shown.list === "nodes" ? <AddNode request={shown.request} /> : <CommandList />}
     </Sheet>
   );
+}
+
+/** The node types are made ready to be searched while nothing else is to be done, so that the list opens at once the first time too. */
+function useReady(): void {
+  const catalogue = useCatalogue((state) => state.catalogue);
+  useEffect(() => {
+    if (typeof requestIdleCallback === "undefined") return undefined;
+    const id = requestIdleCallback(() => void addables(emptyDocument(), "", catalogue));
+    return () => cancelIdleCallback(id);
+  }, [catalogue]);
 }
 
 function Sheet({ isWide, children }: { readonly isWide: boolean; readonly children: ReactNode }): ReactNode {

@@ -83,7 +83,7 @@ function TypeFacts({ at, id }: Props): ReactNode {
         <dt>{t("inspector.type")}</dt><dd><code>{node.type}</code></dd>
         {type?.pack != null && <><dt>{t("inspector.pack")}</dt><dd>{type.pack}</dd></>}
         {type !== undefined && type.category !== "" && <><dt>{t("inspector.category")}</dt><dd>{type.category}</dd></>}
-        {type !== undefined && (
+        {type !== undefined && !node.type.startsWith("#") && (
           <>
             <dt>{t("inspector.version")}</dt>
             <dd>{type.version}{saved !== undefined && saved !== type.version && <> ({t("inspector.saved_with", { version: saved })})</>}</dd>
@@ -91,7 +91,7 @@ function TypeFacts({ at, id }: Props): ReactNode {
         )}
         {type?.effect === true && <><dt>{t("inspector.runs")}</dt><dd>{t("inspector.always")}</dd></>}
       </dl>
-      {type === undefined ? <p className={styles["missing"]}>{t("inspector.type_missing", { type: node.type })}</p> : <p className={styles["doc"]}>{unwrapped(type.doc)}</p>}
+      {type === undefined ? <p className={styles["missing"]}>{t("inspector.type_missing", { type: node.type })}</p> : type.doc !== "" && <p className={styles["doc"]}>{unwrapped(type.doc)}</p>}
     </section>
   );
 }
