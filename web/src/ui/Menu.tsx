@@ -84,7 +84,7 @@ function Level({ label, groups, at, onClose, onBack, isFurther = false }: LevelP
     const to = target(event.key, index, all);
     if (to !== undefined) to.focus();
     else if (event.key === "Escape" || event.key === "Tab" || (isFurther && event.key === "ArrowLeft")) onBack();
-    else if (event.key === "ArrowRight" && all[index]?.ariaHasPopup === "menu") all[index].click();
+    else if (event.key === "ArrowRight" && all[index]?.getAttribute("aria-haspopup") === "menu") all[index].click();
     else return;
     event.preventDefault();
   };
