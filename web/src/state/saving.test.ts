@@ -22,7 +22,7 @@ async function openPage() {
   pages.push(close);
   const { useDocuments } = documents;
   return {
-    close, restore: restoring.restore, useDocuments, useSaving: saving.useSaving, useConflicts, workflows, openUntitled: saving.openUntitled, wouldBeLost: saving.wouldBeLost,
+    close, restore: restoring.restore, useDocuments, useSaving: saving.useSaving, useConflicts, workflows, openUntitled: saving.openUntitled, wouldBeLost: saving.wouldBeLost, saveNow: saving.saveNow,
     type: (text: string) => useDocuments.getState().apply("edit.undo", (now) => ({ ...now, description: text })),
     texts: () => useDocuments.getState().open.map((one) => one.history.document.description),
     state: () => saving.useSaving.getState().states[useDocuments.getState().active]?.state,
@@ -101,6 +101,7 @@ describe("a draft", () => {
     page.type("ab");
     await wait(500);
     page.type("abc");
+    void page.saveNow();
     await wait(2000);
     expect(server.atOnce).toBe(1);
     server.release();
@@ -331,6 +332,7 @@ describe("two pages with one draft", () => {
     await wait(1000);
     second.type("by the second, later");
     await wait(500);
+    expect(second.state()).toBe("conflict");
     second.close();
     const again = await openPage();
     await done(again.restore());
