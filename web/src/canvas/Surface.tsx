@@ -15,7 +15,7 @@ import { FarLayer } from "./FarLayer";
 import { type FlowNode, flowNodeOf } from "./flow";
 import { FrameBox } from "./FrameBox";
 import { GRID, type View, around, viewOf } from "./geometry";
-import { onCanvasKey } from "./keys";
+import { onCanvasKey, onCanvasKeyUp, spoilSpace } from "./keys";
 import { LinkLine, Reason } from "./LinkLine";
 import { chooseWires } from "./local";
 import { Minimap } from "./Minimap";
@@ -75,7 +75,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
     else openAddNode(at === undefined ? {} : { at });
   };
   return (
-    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onKeyUp={onCanvasKeyUp} onPointerDownCapture={spoilSpace} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={NO_EDGES}
