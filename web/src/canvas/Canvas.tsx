@@ -5,7 +5,7 @@ import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "reac
 import { useCatalogue } from "../state/catalogue";
 import { useDocument, useDocuments, useScopeId } from "../state/documents";
 import { openAddNode } from "../state/palette";
-import { useTexts } from "../texts";
+import { useLanguage, useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Breadcrumb } from "./Breadcrumb";
 import styles from "./canvas.module.css";
@@ -25,12 +25,13 @@ export function Canvas(): ReactNode {
   const path = useDocuments((state) => state.open.find((one) => one.id === state.active)?.path ?? NO_PATH);
   const scope = useScopeId();
   const place = useMemo(() => ({ scope, path }), [scope, path]);
+  const language = useLanguage((state) => state.language); // names of items are made with the scene
   const hasCatalogue = useCatalogue((state) => state.catalogue.types.size > 0);
   return (
     <div ref={element} className={styles["canvas"]}>
       <Place value={place}>
         <Breadcrumb />
-        {size !== null && active !== "" && hasCatalogue && <Shown key={`${active}:${path.join("/")}`} size={size} path={path} />}
+        {size !== null && active !== "" && hasCatalogue && <Shown key={`${active}:${path.join("/")}:${language}`} size={size} path={path} />}
       </Place>
       <Said />
     </div>

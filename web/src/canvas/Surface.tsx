@@ -16,7 +16,7 @@ import { FarLayer } from "./FarLayer";
 import { type FlowNode, flowNodeOf } from "./flow";
 import { FrameBox } from "./FrameBox";
 import { GRID, type View, around, viewOf } from "./geometry";
-import { onCanvasKey } from "./keys";
+import { onCanvasKey, onCanvasKeyUp, spoilSpace } from "./keys";
 import { LinkLine, Reason } from "./LinkLine";
 import { chooseWires } from "./local";
 import { Minimap } from "./Minimap";
@@ -77,7 +77,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
     else openAddNode(at === undefined ? {} : { at });
   };
   return (
-    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onPointerDown={press} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onKeyUp={onCanvasKeyUp} onPointerDownCapture={spoilSpace} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={NO_EDGES}
@@ -149,6 +149,11 @@ function onNodesChange(changes: NodeChange<FlowNode>[]): void {
     chooseWires([]);
   }
   if (places.size > 0) dragTo(places);
+}
+
+/** xyflow clears the selection with every click on the ground, also with the one that ends a marquee: that is ours. */
+function keepChosen(event: MouseEvent): void {
+  if ((event.target as HTMLElement).classList.contains("react-flow__pane")) event.stopPropagation();
 }
 
 /** What is dragged with an item: all that is selected, mounted or not. */

@@ -5,7 +5,7 @@ import { activeDocument, useDocuments } from "../state/documents";
 import { GRID } from "./geometry";
 import { currentScene } from "./linking";
 import { chooseWires, useLocal } from "./local";
-import { nudge } from "./moving";
+import { cancelDrag, isDragging, nudge } from "./moving";
 import { removePoint } from "./Wires";
 
 const ARROWS: { readonly [key: string]: { readonly x: number; readonly y: number } } = {
@@ -16,19 +16,42 @@ export function onCanvasKey(event: React.KeyboardEvent): void {
   const target = event.target as HTMLElement; // React events come from elements
   if (target.closest("input, textarea, select, [contenteditable]") !== null || event.nativeEvent.isComposing) return;
   if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key === " " && isItem(target)) {
+    event.preventDefault(); // no scrolling; it goes on to xyflow, where it makes the pointer pan
+    if (!event.repeat) isSpaceAlone = true;
+    return;
+  }
   if (handled(event, target)) {
     event.preventDefault();
     event.stopPropagation();
   }
 }
 
+/** Space chooses the focused item when it is let go, unless the pointer was used meanwhile: then it panned. */
+let isSpaceAlone = false;
+
+export function onCanvasKeyUp(event: React.KeyboardEvent): void {
+  const target = event.target as HTMLElement; // as above
+  const id = target.dataset["id"];
+  if (event.key === " " && isItem(target) && id !== undefined && isSpaceAlone) toggled(id, event.shiftKey);
+  isSpaceAlone = false;
+}
+
+/** The pointer was pressed. */
+export function spoilSpace(): void {
+  isSpaceAlone = false;
+}
+
+function isItem(target: HTMLElement): boolean {
+  return target.classList.contains("react-flow__node");
+}
+
 function handled(event: React.KeyboardEvent, target: HTMLElement): boolean {
-  const onItem = target.classList.contains("react-flow__node");
+  const onItem = isItem(target);
   const id = target.dataset["id"];
   const arrow = ARROWS[event.key];
   if (arrow !== undefined && (onItem || target.dataset["surface"] !== undefined)) return moved(arrow, event.shiftKey ? 4 : 1, onItem ? id : undefined);
   if (event.key === "Enter" && onItem) return edited(target, id);
-  if (event.key === " " && onItem && id !== undefined) return toggled(id, event.shiftKey);
   if (event.key === "Delete" || event.key === "Backspace") return removed();
   if (event.key === "Escape") return cleared(target);
   return false;
@@ -80,6 +103,10 @@ function removed(): boolean {
 }
 
 function cleared(target: HTMLElement): boolean {
+  if (isDragging()) {
+    cancelDrag();
+    return true;
+  }
   const inside = target.closest<HTMLElement>(".react-flow__node");
   if (inside !== null && inside !== target) {
     inside.focus();
