@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { useTexts } from "../texts";
 import styles from "./canvas.module.css";
 import { paletteAt, type Palette } from "./colours";
+import { useLocal } from "./local";
 import { paint } from "./paint";
 import type { Scene } from "./scene";
 
@@ -17,12 +18,13 @@ export function FarLayer({ scene, selection }: Props): ReactNode {
   const t = useTexts();
   const canvas = useRef<HTMLCanvasElement>(null);
   const store = useStoreApi();
-  const shown = useRef({ scene, selection });
+  const wires = useLocal((state) => state.wires);
+  const shown = useRef({ scene, selection, wires });
   const ask = useRef<() => void>(() => undefined);
   useEffect(() => {
-    shown.current = { scene, selection };
+    shown.current = { scene, selection, wires };
     ask.current();
-  }, [scene, selection]);
+  }, [scene, selection, wires]);
   useEffect(() => {
     const element = canvas.current;
     const context = element?.getContext("2d");

@@ -2,7 +2,7 @@
 
 import { titleOf } from "./flow";
 import { colourOf, type Palette } from "./colours";
-import { type Box, type View, grown, meet, seen } from "./geometry";
+import { type Box, type View, grown, meet, pathOf, seen } from "./geometry";
 import type { NodeItem, Scene } from "./scene";
 
 interface Paths {
@@ -20,6 +20,8 @@ const TITLES_FROM = 0.2;
 export interface Painting {
   readonly scene: Scene;
   readonly selection: ReadonlySet<string>;
+  /** Chosen wires, by the port they end at. */
+  readonly wires: ReadonlySet<string>;
   readonly palette: Palette;
   readonly view: View;
   readonly width: number;
@@ -63,10 +65,13 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
   if (view.zoom >= TITLES_FROM) paintTitles(context, painting);
 }
 
-function paintSelection(context: CanvasRenderingContext2D, { scene, selection, palette, view }: Painting): void {
-  if (selection.size === 0) return;
+function paintSelection(context: CanvasRenderingContext2D, { scene, selection, wires, palette, view }: Painting): void {
   context.strokeStyle = palette.accent;
   context.lineWidth = 2.5 / view.zoom;
+  for (const to of wires) {
+    const wire = scene.wires.get(to);
+    if (wire !== undefined) context.stroke(new Path2D(pathOf(wire.curves)));
+  }
   for (const id of selection) {
     const item = scene.items.get(id);
     if (item !== undefined) context.strokeRect(item.x, item.y, item.width, item.height);

@@ -26,8 +26,8 @@ export function itemAt(scene: Scene, at: Point): Item | undefined {
   return items.find((item) => item.kind !== "frame" && isIn(item, at)) ?? items.find((item) => item.kind === "frame" && isIn({ ...item, height: 28 }, at));
 }
 
-/** A press on the ground, near: draws a marquee. Without movement it clears the selection. */
-export function pressGround(event: Press): void {
+/** A press on the ground draws a marquee. Without movement it clears the selection, and chooses the wire there, if there is. */
+export function pressGround(event: Press, wire?: string): void {
   const start = placeOf(event);
   const before = isMore(event) ? (activeDocument()?.selection ?? new Set<string>()) : new Set<string>();
   follow(event, {
@@ -41,8 +41,8 @@ export function pressGround(event: Press): void {
     },
     end: (hasMoved) => {
       useLocal.setState({ marquee: null });
-      chooseWires([]);
       if (!hasMoved && !isMore(event)) chosen([]);
+      chooseWires(hasMoved || wire === undefined ? [] : [wire]);
     },
   });
 }
@@ -53,10 +53,7 @@ export function pressFar(event: Press): void {
   const start = placeOf(event);
   const item = scene === null ? undefined : itemAt(scene, start);
   if (scene === null || item === undefined) {
-    const wire = scene === null ? undefined : wireAt(scene, start, 6 / (camera()?.zoom() ?? 1));
-    if (wire === undefined) return pressGround(event);
-    chosen([]);
-    return chooseWires([wire]);
+    return pressGround(event, scene === null ? undefined : wireAt(scene, start, 6 / (camera()?.zoom() ?? 1)));
   }
   event.stopPropagation();
   const selection = activeDocument()?.selection ?? new Set<string>();
@@ -79,7 +76,7 @@ export function pressFar(event: Press): void {
 
 function wireAt(scene: Scene, at: Point, reach: number): string | undefined {
   for (const wire of scene.wires.values()) {
-    if (isIn(wire.box, at, reach) && nearest(wire.curves, at, 40).distance < reach * 2) return wire.to;
+    if (isIn(wire.box, at, reach) && nearest(wire.curves, at, 60).distance < reach) return wire.to;
   }
   return undefined;
 }
