@@ -1,0 +1,24 @@
+/** A button that shows the form over the whole page, and the form there: all one needs on a phone. */
+
+import { type ReactNode, Suspense, lazy } from "react";
+
+import { useFormView } from "../state/form";
+import { useTexts } from "../texts";
+import { Button } from "../ui/Button";
+import type { Bar } from "./bar";
+
+const FullForm = lazy(() => import("../panels/parameters/FullForm").then(({ FullForm: Component }) => ({ default: Component })));
+
+function Form(): ReactNode {
+  const t = useTexts();
+  const { isFull, setFull } = useFormView();
+  return (
+    <>
+      <Button kind="quiet" title={t("parameters.form")} aria-pressed={isFull} onClick={() => setFull(!isFull)}>{t("parameters.form_short")}</Button>
+      {isFull && <Suspense><FullForm /></Suspense>}
+    </>
+  );
+}
+
+const bar: Bar = { place: "right", order: 800, Component: Form };
+export default bar;
