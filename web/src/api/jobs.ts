@@ -1,76 +1,20 @@
-/** Jobs, the queue, plans and values over HTTP, as `server/api/routes/{jobs,workflows,values}.py` define them. */
+/** Jobs as this page uses them: the server's types by short names, and the two requests that `client.ts` has not. */
 
 import type { Json, JsonObject, WorkflowDocument } from "../model/document";
-import { ask, askRaw } from "./ask";
+import { type Schemas, readJobDocument as readJobText, valueUrl } from "./client";
+import { Problem, ask, problemOf, unreachable } from "./http";
 
-export type JobState = "queued" | "running" | "done" | "failed" | "cancelled";
-export type NodeRunState = "waiting" | "cached" | "running" | "done" | "failed" | "skipped" | "cancelled";
-
-export interface ProgressFacts {
-  readonly step: number;
-  readonly total: number;
-  readonly eta_seconds: number | null;
-  readonly element?: number;
-}
-
-/** How far a node of a job is. Members that say nothing are left out. */
-export interface NodeRow {
-  readonly id: string;
-  readonly type: string;
-  readonly state: NodeRunState;
-  readonly seconds?: number;
-  readonly device?: string;
-  readonly progress?: ProgressFacts;
-  readonly note?: string;
-  readonly message?: string;
-  readonly code?: string;
-  /** Of a mapped node: "total", and how many elements are in each state. */
-  readonly elements?: { readonly [state: string]: number };
-}
-
-export interface ProblemDocument {
-  readonly title: string;
-  readonly code: string;
-  readonly detail: string;
-  readonly node?: string | null;
-  readonly port?: string | null;
-  readonly problems?: readonly WorkflowProblem[];
-  readonly [name: string]: unknown;
-}
-
-export interface WorkflowProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly node?: string | null;
-  readonly port?: string | null;
-}
-
-export interface JobSummary {
-  readonly id: string;
-  readonly state: JobState;
-  readonly workflow: string;
-  readonly priority: number;
-  readonly client: string;
-  readonly created: number;
-  readonly started: number | null;
-  readonly ended: number | null;
-  readonly seeds: { readonly [port: string]: number };
-  readonly inputs: JsonObject;
-  readonly targets: readonly string[] | null;
-  readonly estimated_seconds: number;
-  readonly retry_of: string | null;
-  readonly seconds: number | null;
-  readonly problem: ProblemDocument | null;
-}
-
-export interface JobView extends JobSummary {
-  readonly nodes: readonly NodeRow[];
-  readonly counts: { readonly [state: string]: number };
-  readonly omitted: number;
-  readonly messages: readonly string[];
-  readonly outputs: JsonObject;
-  readonly absent: { readonly [name: string]: string };
-}
+export type JobView = Schemas["JobView"];
+export type JobSummary = Schemas["JobSummary"];
+export type JobState = JobView["state"];
+export type NodeRow = Schemas["NodeRow"];
+export type NodeRunState = NodeRow["state"];
+export type ProgressFacts = Schemas["ProgressFacts"];
+export type ProblemDocument = Schemas["ProblemDocument"];
+export type WorkflowProblem = Schemas["WorkflowProblem"];
+export type PlanView = Schemas["PlanView"];
+export type PlannedNode = Schemas["PlannedNodeView"];
+export type QueueView = Schemas["QueueView"];
 
 export interface JobRequest {
   readonly workflow: WorkflowDocument;
@@ -78,48 +22,15 @@ export interface JobRequest {
   readonly targets?: readonly string[];
 }
 
-export interface QueueView {
-  readonly queued: number;
-  readonly running: number;
-  readonly seconds: number;
-  readonly is_paused: boolean;
-  readonly is_draining: boolean;
-  readonly order: readonly string[];
+/** Ask for a job; `key` makes it safe to send again, and `signal` gives it up. */
+export async function createJob(order: JobRequest, key: string, signal: AbortSignal): Promise<JobView> {
+  return (await ask<JobView>("POST", "/v1/jobs", { json: order, headers: { "Idempotency-Key": key }, signal })).value;
 }
 
-export interface PlannedNode {
-  readonly id: string;
-  readonly type: string;
-  /** cached, run, light, ... */
-  readonly state: string;
-  readonly tasks: number;
-  readonly running: number;
-  readonly reason: string;
-  readonly place: string;
-  readonly seconds: number | null;
-  readonly peak_bytes: number | null;
+/** The frozen copy of a job's document. */
+export async function readJobDocument(id: string): Promise<WorkflowDocument> {
+  return JSON.parse((await readJobText(id)).value) as WorkflowDocument; // the server accepted it
 }
-
-export interface PlanView {
-  readonly nodes: readonly PlannedNode[];
-  readonly seconds: number | null;
-  readonly peak_bytes: { readonly [place: string]: number };
-  readonly absent: { readonly [name: string]: string };
-}
-
-export interface Reason {
-  readonly node: string;
-  readonly part: string;
-  readonly message: string;
-}
-
-export type ValueForm = "webp" | "png" | "facts";
-
-/** What a port held: a picture (its bytes, and how many there are), or facts. */
-export type Value =
-  | { readonly picture: Blob; readonly count: number }
-  | { readonly type: string; readonly value: Json; readonly is_cut?: boolean }
-  | { readonly type: string; readonly fields: JsonObject; readonly tensors: readonly TensorFacts[] };
 
 export interface TensorFacts {
   readonly name: string;
@@ -129,46 +40,44 @@ export interface TensorFacts {
   readonly max: number | string | null;
 }
 
-const json = (body: unknown): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
+/** What a port held: a picture and how many there are, a plain value, or facts. */
+export type Value =
+  | { readonly picture: Blob; readonly count: number }
+  | { readonly type: string; readonly value: Json; readonly is_cut?: boolean }
+  | { readonly type: string; readonly fields: JsonObject; readonly tensors: readonly TensorFacts[] };
 
-export const createJob = (order: JobRequest, key: string, signal?: AbortSignal): Promise<JobView> =>
-  ask("/v1/jobs", { ...json(order), headers: { "Idempotency-Key": key }, ...(signal ? { signal } : {}) });
-export const readJob = (id: string): Promise<JobView> => ask(`/v1/jobs/${id}`);
-export const readJobDocument = (id: string): Promise<WorkflowDocument> => ask(`/v1/jobs/${id}/document`);
-export const cancelJob = (id: string): Promise<JobView> => ask(`/v1/jobs/${id}/cancel`, { method: "POST" });
-export const retryJob = (id: string, key: string): Promise<JobView> =>
-  ask(`/v1/jobs/${id}/retry`, { ...json({}), headers: { "Idempotency-Key": key } });
-export const moveJob = (id: string, where: { before: string } | { after: string } | { priority: number }): Promise<JobView> =>
-  ask(`/v1/jobs/${id}/move`, json(where));
-export const deleteJob = (id: string): Promise<void> => ask(`/v1/jobs/${id}`, { method: "DELETE" });
-export const readQueue = (): Promise<QueueView> => ask("/v1/queue");
-export const pauseQueue = (): Promise<QueueView> => ask("/v1/queue/pause", { method: "POST" });
-export const resumeQueue = (): Promise<QueueView> => ask("/v1/queue/resume", { method: "POST" });
-
-export function listJobs(states: readonly JobState[], limit: number, cursor?: number): Promise<{ jobs: JobSummary[]; next: number | null }> {
-  const query = new URLSearchParams(states.map((state) => ["state", state]));
-  query.set("limit", String(limit));
-  if (cursor !== undefined) query.set("cursor", String(cursor));
-  return ask(`/v1/jobs?${query}`);
+export interface ValuePlace {
+  readonly job: string;
+  /** Run id. */
+  readonly node: string;
+  readonly port: string;
+  readonly index: number;
+  readonly element: number | null;
 }
 
-export const planWorkflow = (order: JobRequest, signal: AbortSignal): Promise<PlanView> =>
-  ask("/v1/workflows/plan", { ...json(order), signal });
-export const whyNode = (workflow: WorkflowDocument, node: string): Promise<{ node: string; reasons: Reason[] }> =>
-  ask("/v1/workflows/why", json({ workflow, node }));
-export const readSession = (): Promise<{ kind: string; client: string }> => ask("/v1/session");
-
-export function valueUrl(job: string, node: string, port: string, form: ValueForm, index = 0, element?: number): string {
-  const query = new URLSearchParams({ form, index: String(index), ...(element === undefined ? {} : { element: String(element) }) });
-  return `/v1/jobs/${job}/values/${encodeURIComponent(node)}/${encodeURIComponent(port)}?${query}`;
+export async function readValue(place: ValuePlace, signal: AbortSignal): Promise<Value> {
+  const response = await fetched(addressOf(place, "webp"), signal);
+  if (response.headers.get("Content-Type")?.startsWith("image/") !== true) return (await response.json()) as Value;
+  return { picture: await response.blob(), count: Number(response.headers.get("Pictures") ?? 1) };
 }
 
-export async function readValue(
-  job: string, node: string, port: string, index: number, element: number | undefined, form: ValueForm, signal: AbortSignal,
-): Promise<Value> {
-  const response = await askRaw(valueUrl(job, node, port, form, index, element), { signal });
-  if (response.headers.get("Content-Type")?.startsWith("image/") === true) {
-    return { picture: await response.blob(), count: Number(response.headers.get("Pictures") ?? 1) };
+export function addressOf({ job, node, port, index, element }: ValuePlace, form: "webp" | "png" | "facts"): string {
+  return valueUrl(job, node, port, { index, form, ...(element === null ? {} : { element }) });
+}
+
+async function fetched(url: string, signal: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw unreachable();
   }
-  return (await response.json()) as Value;
+  if (!response.ok) throw problemOf(response.status, await response.text().catch(() => ""));
+  return response;
+}
+
+/** Whether the server did not answer at all. */
+export function isAway(error: unknown): boolean {
+  return error instanceof Problem && error.status === 0;
 }

@@ -6,7 +6,8 @@
 
 import { create } from "zustand";
 
-import { Refused, ask } from "../api/ask";
+import { Problem, readSession } from "../api/client";
+import { ask } from "../api/http";
 import { Socket, type SocketEvent, nextFrame, pageWire } from "../api/socket";
 
 /**
@@ -74,11 +75,11 @@ export async function findOut(code: number): Promise<void> {
 
 async function probe(): Promise<ConnectionState | null> {
   try {
-    const health = await ask<{ status: string }>("/healthz");
-    if (health.status === "starting") return "restarting";
-    await ask("/v1/session");
+    const health = await ask<{ status: string }>("GET", "/healthz");
+    if (health.value.status === "starting") return "restarting";
+    await readSession();
     return null;
   } catch (error) {
-    return error instanceof Refused && (error.status === 401 || error.status === 403) ? "lost" : null;
+    return error instanceof Problem && (error.status === 401 || error.status === 403) ? "lost" : null;
   }
 }

@@ -15,8 +15,8 @@ export interface RememberedJob {
 }
 
 export interface SweepAxis {
-  /** "node.port". */
-  readonly port: string;
+  /** "node.port"; several where a named input goes to several. */
+  readonly ports: readonly string[];
   readonly label: string;
   readonly values: readonly Json[];
 }

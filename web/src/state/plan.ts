@@ -6,8 +6,8 @@
 
 import { create } from "zustand";
 
-import { Refused } from "../api/ask";
-import { type PlanView, type PlannedNode, type WorkflowProblem, planWorkflow } from "../api/jobs";
+import { Problem, planWorkflow } from "../api/client";
+import type { PlanView, PlannedNode, WorkflowProblem } from "../api/jobs";
 import type { WorkflowDocument } from "../model/document";
 import { onConnected } from "./connection";
 import { activeDocument, useDocuments } from "./documents";
@@ -101,20 +101,21 @@ async function plan(): Promise<void> {
   const mine = (request = new AbortController());
   usePlan.setState({ isAsking: true });
   try {
-    const found = await planWorkflow({ workflow: document }, mine.signal);
+    const found = await planWorkflow({ workflow: document }, { signal: mine.signal });
     if (request === mine) settle(document, { plan: found, nodes: new Map(found.nodes.map((node) => [node.id, node])), problems: [], failure: null });
   } catch (error) {
     if (request !== mine) return;
-    if (error instanceof Refused && error.code === "invalid_workflow") settle(document, refused(error));
-    else if (error instanceof Refused && error.isPassing) {
+    if (error instanceof Problem && error.code === "invalid_workflow") settle(document, refused(error));
+    else if (error instanceof Problem && error.isPassing) {
       usePlan.setState({ isAsking: false, failure: error.status === 0 ? null : error.detail });
       timer = setTimeout(() => void plan(), AGAIN_MS);
     } else settle(document, { plan: null, nodes: new Map(), problems: [], failure: error instanceof Error ? error.message : String(error) });
   }
 }
 
-function refused(error: Refused): Pick<PlanState, "plan" | "nodes" | "problems" | "failure"> {
-  const problems = error.document?.problems ?? [{ code: error.code, message: error.detail, node: error.document?.node ?? null }];
+function refused(error: Problem): Pick<PlanState, "plan" | "nodes" | "problems" | "failure"> {
+  const first = { code: error.code, message: error.detail, node: error.node ?? null, port: error.port ?? null };
+  const problems = error.problems.length > 0 ? error.problems : [first];
   return { plan: null, nodes: new Map(), problems, failure: null };
 }
 

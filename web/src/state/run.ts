@@ -1,7 +1,6 @@
 /** Running the active document: once or n times, all of it or up to some nodes, on each change, and cancelling. */
 
-import { Refused } from "../api/ask";
-import { cancelJob } from "../api/jobs";
+import { Problem, cancelJob, sentence } from "../api/client";
 import { type Json, type JsonObject, type WorkflowDocument, isRandom } from "../model/document";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
@@ -75,8 +74,8 @@ export async function cancelQuietly(id: string): Promise<void> {
   try {
     await cancelJob(id);
   } catch (error) {
-    if (error instanceof Refused && (error.status === 409 || error.status === 404)) return;
-    say(error instanceof Error ? error.message : String(error), { kind: "bad" });
+    if (error instanceof Problem && (error.status === 409 || error.status === 404)) return;
+    say(sentence(error), { kind: "bad" });
   }
 }
 

@@ -7,7 +7,7 @@
 
 import { create } from "zustand";
 
-import { Refused } from "../api/ask";
+import { Problem } from "../api/client";
 import { type JobView, readJobDocument } from "../api/jobs";
 import type { SocketEvent } from "../api/socket";
 import type { WorkflowDocument } from "../model/document";
@@ -31,7 +31,7 @@ export const useRuns = create<Runs>()(() => ({ runs: new Map(), documents: new M
 /** How many components and stores look at a job. */
 const followers = new Map<string, number>();
 const asked = new Set<string>();
-const MOST_KEPT = 60;
+const MOST_KEPT = 400;
 
 /** What is remembered of a draft; read from the browser's store the first time. */
 export function memoryOf(draft: string): DraftMemory {
@@ -105,7 +105,7 @@ export function fetchDocument(id: string): void {
     },
     (error: unknown) => {
       asked.delete(id);
-      if (error instanceof Refused && error.status === 404) forgetJob(id);
+      if (error instanceof Problem && error.status === 404) forgetJob(id);
     },
   );
 }
@@ -172,9 +172,11 @@ function tellChange(before: Run | undefined, after: Run | undefined): void {
   else if (after.state === "cancelled") announce(t("run.said_cancelled"));
 }
 
-/** Whether one of this page's drafts sent the job. */
+/** Whether one of this page's drafts sent the job, alone or in a sweep. */
 export function isOwn(id: string): boolean {
-  return [...useRuns.getState().drafts.values()].some((memory) => memory.jobs.some((job) => job.id === id));
+  return [...useRuns.getState().drafts.values()].some(
+    (memory) => memory.jobs.some((job) => job.id === id) || memory.sweeps.some((sweep) => sweep.jobs.includes(id)),
+  );
 }
 
 function dropOld(): void {

@@ -42,15 +42,12 @@ function ofInstance(document: WorkflowDocument, type: string, types: ReadonlyMap
 
 /** For components: the seed that the run shown used at a port, if it is not the one written in the document. */
 export function useUsedSeed(path: string, port: string): number | null {
+  const job = useShown((state) => state.job);
   const active = useDocuments((state) => state.active);
-  const drawn = useShown((state) => state.run?.seeds[`${path}.${port}`] ?? null);
+  const drawn = useShown((state) => state.run?.seeds[`${path}.${port}`]);
   const set = useRuns((state) => {
-    const job = useShown.getState().job;
     const memory = state.drafts.get(active);
-    if (job === null || memory === undefined) return null;
-    const value = valuesSetFor(memory, job)[`${path}.${port}`];
-    return typeof value === "number" ? value : null;
+    return job === null || memory === undefined ? undefined : valuesSetFor(memory, job)[`${path}.${port}`];
   });
-  return drawn ?? set;
+  return drawn ?? (typeof set === "number" ? set : null);
 }
-

@@ -60,6 +60,11 @@ export function useNodeRun(path: string): NodeRow | undefined {
   return useShown((state) => (state.stale === null || state.stale.has(path) ? undefined : state.run?.rows.get(path)));
 }
 
+/** For components: whether a node of the active document runs now; its progress does not render. */
+export function useIsRunning(path: string): boolean {
+  return useShown((state) => state.stale?.has(path) === false && state.run?.rows.get(path)?.state === "running");
+}
+
 /** For components: whether the node was run by the job that is shown and is no longer what it was then. */
 export function useIsOutdated(path: string): boolean {
   return useShown((state) => state.stale?.has(path) === true && state.run?.rows.has(path) === true);

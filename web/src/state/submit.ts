@@ -6,7 +6,7 @@
 
 import { create } from "zustand";
 
-import { Refused } from "../api/ask";
+import { Problem } from "../api/client";
 import { type JobRequest, type JobView, createJob } from "../api/jobs";
 import type { JsonObject } from "../model/document";
 import { t } from "../texts";
@@ -73,7 +73,7 @@ async function untilAccepted(order: Order, key: string, signal: AbortSignal): Pr
       return await createJob(body, key, signal);
     } catch (error) {
       if (signal.aborted) return null;
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof Problem)) throw error;
       if (!error.isPassing) {
         tell(order, error);
         return null;
@@ -98,10 +98,10 @@ function accept(order: Order, view: JobView): void {
   changeMemory(order.draft, (memory) => ({ ...memory, jobs: [...memory.jobs, job] }));
 }
 
-function tell(order: Order, error: Refused): void {
+function tell(order: Order, error: Problem): void {
   announce(error.detail);
   if (error.code === "invalid_workflow") {
-    showProblems(order.draft, error.document?.problems ?? []);
+    showProblems(order.draft, error.problems);
     useLayout.getState().show("right", "problems");
   }
   say(error.detail, { kind: "bad" });
