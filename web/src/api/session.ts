@@ -1,0 +1,77 @@
+/**
+ * Who the page is to the server: the token of the printed link is traded for a cookie that scripts cannot read.
+ *
+ * `beginSession()` once at the start; whoever needs the server waits with `whenSession()`. A 401 later on closes it, and
+ * everything that waits goes on when somebody has opened it again.
+ */
+
+import { create } from "zustand";
+
+import { Problem, openSession, readSession } from "./client";
+import { listenUnauthorized } from "./http";
+
+interface Session {
+  /** "away": the server has not answered yet. */
+  readonly state: "asking" | "away" | "open" | "none";
+}
+
+export const useSession = create<Session>()(() => ({ state: "asking" }));
+
+const AGAIN_MS = 2000;
+
+/** Trade the token in the address, if there is one, and find out whether there is a session. */
+export async function beginSession(): Promise<void> {
+  listenUnauthorized(() => useSession.setState({ state: "none" }));
+  window.addEventListener("hashchange", () => void trade(takeToken()));
+  await trade(takeToken());
+}
+
+/** The token of the address, which is taken out of it at once: it must not stay in the history. */
+export function takeToken(): string | null {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const token = parts.get("token");
+  if (token === null) return null;
+  parts.delete("token");
+  const rest = parts.toString();
+  history.replaceState(history.state, "", location.pathname + location.search + (rest === "" ? "" : `#${rest}`));
+  return token;
+}
+
+async function trade(token: string | null): Promise<void> {
+  try {
+    if (token === null) await readSession();
+    else await openSession(token);
+    useSession.setState({ state: "open" });
+  } catch (error) {
+    if (error instanceof Problem && !error.isPassing) throw error;
+    if (error instanceof Problem && error.status === 401) {
+      // A link with an old token does no harm to a session that is good.
+      if (token !== null) return trade(null);
+      useSession.setState({ state: "none" });
+      return;
+    }
+    useSession.setState({ state: "away" });
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    return trade(token);
+  }
+}
+
+/** What somebody pasted: the token, or the whole link. Throws `Problem`. */
+export async function enter(pasted: string): Promise<void> {
+  const text = pasted.trim();
+  const found = /[#&]token=([^&\s]+)/.exec(text)?.[1];
+  await openSession(found === undefined ? text : decodeURIComponent(found));
+  useSession.setState({ state: "open" });
+}
+
+/** Waits until there is a session. */
+export function whenSession(): Promise<void> {
+  if (useSession.getState().state === "open") return Promise.resolve();
+  return new Promise((resolve) => {
+    const stop = useSession.subscribe(({ state }) => {
+      if (state !== "open") return;
+      stop();
+      resolve();
+    });
+  });
+}

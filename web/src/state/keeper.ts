@@ -1,0 +1,217 @@
+/**
+ * Keeps one document on the server as a draft: one request at a time, in this browser until it is acknowledged, again and
+ * again while the server is away. Knows nothing of tabs or of React.
+ *
+ * `want(content)` says what is to be kept now, null that nothing is (it is as it was saved). A draft that somebody else
+ * changed is not overwritten: `conflict` is called, and nothing is sent until `settle`.
+ */
+
+import { type DraftView, Problem, deleteDraft, readDraft, saveDraft, sentence } from "../api/client";
+import type { WorkflowDocument } from "../model/document";
+import { sameJson } from "../model/same";
+import { type Content, dropMirror, keepMirror } from "./mirror";
+
+export type KeepState =
+  | "kept"
+  /** Changed; it is sent within a second. */
+  | "pending"
+  /** The server does not answer; it is in this browser, and sent again and again. */
+  | "away"
+  /** The server does not take it; `detail` says why. */
+  | "refused"
+  /** Somebody else changed the same draft. */
+  | "conflict";
+
+interface Listener {
+  report(state: KeepState, detail: string | null): void;
+  conflict(theirs: DraftView): void;
+}
+
+/** An edit is sent after so long, with all that followed it. */
+export const SEND_MS = 400;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+export class Keeper {
+  readonly id: string;
+  /** Version of the server's draft; null: none, as far as is known. */
+  etag: string | null;
+  readonly #listener: Listener;
+  /** What the server has. */
+  #kept: Content | null;
+  #wanted: Content | null;
+  #sending = false;
+  /** Sent, and not answered: the server may have it. */
+  #unanswered: WorkflowDocument | null = null;
+  #conflict = false;
+  #failures = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #idle: Promise<void> = Promise.resolve();
+
+  constructor(id: string, listener: Listener, known: { etag?: string | null; kept?: Content | null; sent?: WorkflowDocument | null } = {}) {
+    this.id = id;
+    this.#listener = listener;
+    this.etag = known.etag ?? null;
+    this.#kept = this.#wanted = known.kept ?? null;
+    this.#unanswered = known.sent ?? null;
+  }
+
+  /** Whether the server has all that is wanted. */
+  get isKept(): boolean {
+    return sameContent(this.#kept, this.#wanted) && !this.#sending;
+  }
+
+  get wanted(): Content | null {
+    return this.#wanted;
+  }
+
+  get isInConflict(): boolean {
+    return this.#conflict;
+  }
+
+  /** Keep this from now on; resolves when this browser has it. */
+  want(content: Content | null): Promise<void> {
+    if (sameContent(content, this.#wanted)) return Promise.resolve();
+    this.#wanted = content;
+    const mirrored = this.#mirror();
+    if (this.#conflict) return mirrored;
+    if (!this.#sending) this.#listener.report("pending", null);
+    if (this.#failures === 0) this.#sendIn(SEND_MS);
+    return mirrored;
+  }
+
+  /** Send now what is not kept: the page is hidden or closed, or the server is back. */
+  flush(): Promise<void> {
+    this.#failures = 0;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#sending) return this.#idle;
+    this.#idle = this.#send();
+    return this.#idle;
+  }
+
+  /** After a conflict: whatever the server has is known now and may be replaced by what is wanted. */
+  settle(theirs: DraftView, kept: Content | null): void {
+    this.#conflict = false;
+    this.#unanswered = null;
+    this.etag = theirs.etag;
+    this.#kept = kept;
+    if (kept !== null) this.#wanted = kept;
+    void this.flush();
+  }
+
+  /** Forget it; nothing more is sent. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #sendIn(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (!this.#sending) this.#idle = this.#send();
+    }, ms);
+  }
+
+  #mirror(): Promise<void> {
+    const content = this.#wanted;
+    if (content === null || sameContent(content, this.#kept)) return dropMirror(this.id);
+    return keepMirror({ id: this.id, ...content, etag: this.etag, sent: this.#unanswered });
+  }
+
+  async #send(): Promise<void> {
+    if (this.#conflict) return;
+    const content = this.#wanted;
+    if (sameContent(content, this.#kept)) return this.#acknowledged();
+    this.#sending = true;
+    try {
+      await this.#put(content);
+      this.#kept = content;
+      this.#unanswered = null;
+      this.#failures = 0;
+    } catch (error) {
+      this.#sending = false;
+      return this.#failed(error, content);
+    }
+    this.#sending = false;
+    this.#acknowledged();
+  }
+
+  async #put(content: Content | null): Promise<void> {
+    if (content === null) {
+      if (this.etag !== null) await deleteDraft(this.id, this.etag);
+      this.etag = null;
+      return;
+    }
+    this.#unanswered = content.document;
+    void this.#mirror();
+    const { document, workflow, base } = content;
+    const saved = await saveDraft(this.id, { document, workflow, base }, this.etag === null ? { create: true } : { match: this.etag });
+    this.etag = saved.etag;
+  }
+
+  #acknowledged(): void {
+    void this.#mirror();
+    if (this.isKept) {
+      this.#listener.report("kept", null);
+    } else {
+      this.#listener.report("pending", null);
+      this.#sendIn(SEND_MS);
+    }
+  }
+
+  async #failed(error: unknown, content: Content | null): Promise<void> {
+    const problem = error instanceof Problem ? error : null;
+    if (problem === null || problem.isPassing) return this.#again(sentence(error), problem?.retryAfterS);
+    if (problem.code === "precondition_failed" || problem.code === "precondition_required") return this.#compare(content, problem);
+    if (content === null) {
+      // What is not wanted any more is gone, or is somebody else's.
+      this.#kept = null;
+      this.etag = null;
+      return this.#acknowledged();
+    }
+    this.#unanswered = null;
+    this.#listener.report("refused", problem.detail);
+  }
+
+  #again(detail: string, afterS: number | undefined): void {
+    this.#listener.report("away", detail);
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS);
+    this.#failures += 1;
+    this.#sendIn(afterS === undefined ? pause : afterS * 1000);
+  }
+
+  /** The server's draft is another one than we thought: ours after all, gone, or somebody else's. */
+  async #compare(content: Content | null, problem: Problem): Promise<void> {
+    if (content === null) {
+      // It was changed by somebody who wants it; we do not.
+      this.#kept = null;
+      this.etag = null;
+      return this.#acknowledged();
+    }
+    let theirs: DraftView;
+    try {
+      theirs = await readDraft(this.id);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.isPassing) return this.#again(sentence(error), undefined);
+      // Gone, or damaged from outside: then there is nothing to lose in it.
+      this.etag = error.status === 404 ? null : (error.etag ?? problem.etag ?? null);
+      return this.#sendIn(0);
+    }
+    const documents = [this.#unanswered, content.document, this.#kept?.document];
+    if (documents.some((document) => document !== null && document !== undefined && sameJson(document, theirs.document))) {
+      // An answer of the server was lost, not a change of ours.
+      this.etag = theirs.etag;
+      this.#unanswered = null;
+      return this.#sendIn(0);
+    }
+    this.#conflict = true;
+    void this.#mirror();
+    this.#listener.report("conflict", problem.detail);
+    this.#listener.conflict(theirs);
+  }
+}
+
+function sameContent(a: Content | null, b: Content | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.document === b.document && a.workflow === b.workflow && a.base === b.base;
+}

@@ -1,0 +1,126 @@
+/**
+ * At the start: everything that was open is open again, in its order, with what was typed last.
+ *
+ * A tab is found in the server's drafts, in this browser's mirrors (typed, and not acknowledged by the server), or is a saved
+ * workflow or template without changes. A mirror goes first: the server's draft either is what it follows on, or somebody
+ * else's, and then the keeper asks (`keeper.ts`).
+ */
+
+import { type DraftEntry, Problem, listDrafts, readDraft } from "../api/client";
+import { whenSession } from "../api/session";
+import { sameJson } from "../model/same";
+import { useDocuments } from "./documents";
+import { type Mirror, type Tabs, dropMirror, keepMirror, openPages, readMirrors, readTabs, showOpen } from "./mirror";
+import { adopt, useSaving } from "./saving";
+import { openDraft, openSaved, openTemplate } from "./workflows";
+
+/** Opened when there has never been anything in this browser. */
+const FIRST = "mini_text_to_image";
+/** More drafts than that are listed, and not opened by themselves. */
+const MOST_TABS = 40;
+
+/** Open everything again; false if there was nothing. Waits for the server. */
+export async function restore(): Promise<boolean> {
+  const [tabs, mirrors] = await Promise.all([readTabs(), abandonedMirrors()]);
+  showOpen();
+  const { drafts } = await patiently(listDrafts);
+  const closed = tabs?.closed.filter((id) => drafts.some((draft) => draft.id === id) || mirrors.some((mirror) => mirror.id === id)) ?? [];
+  useSaving.setState({ closed });
+  const newest = newestById(mirrors);
+  for (const id of order(tabs, drafts, newest, closed)) {
+    if (useDocuments.getState().open.some((one) => one.id === id)) continue;
+    try {
+      await openOne(id, tabs, drafts, newest.get(id));
+    } catch {
+      // It stays where it is: in the list of drafts, or of files with what is wrong with them.
+    }
+  }
+  for (const id of closed) await keepClosed(newest.get(id));
+  for (const mirror of mirrors) await recover(mirror, newest.get(mirror.id));
+  if (tabs !== null && useDocuments.getState().open.some((one) => one.id === tabs.active)) useDocuments.getState().activate(tabs.active);
+  return tabs !== null || drafts.length > 0 || mirrors.length > 0;
+}
+
+/** `restore`, and at the very first start the shipped workflow. */
+export async function restoreOrBegin(): Promise<void> {
+  if (await restore()) return;
+  try {
+    await patiently(() => openTemplate(FIRST));
+  } catch {
+    // No such template here: the gallery shows what there is.
+  }
+}
+
+/** Mirrors of pages that are gone. A page that is going right now may still be shown as open: it is given a moment. */
+async function abandonedMirrors(): Promise<readonly Mirror[]> {
+  for (let tries = 0; ; tries += 1) {
+    const [mirrors, pages] = await Promise.all([readMirrors(), openPages()]);
+    if (tries === 5 || !mirrors.some((mirror) => pages.has(mirror.page))) return mirrors.filter((mirror) => !pages.has(mirror.page));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+function newestById(mirrors: readonly Mirror[]): ReadonlyMap<string, Mirror> {
+  return new Map([...mirrors].reverse().map((mirror) => [mirror.id, mirror]));
+}
+
+/** Ids of what is to be open: the tabs as they were, then drafts of other browsers, the oldest first. */
+function order(tabs: Tabs | null, drafts: readonly DraftEntry[], mirrors: ReadonlyMap<string, Mirror>, closed: readonly string[]): string[] {
+  const others = [...[...drafts].reverse().map((draft) => draft.id), ...mirrors.keys()].filter((id) => !closed.includes(id));
+  return [...new Set([...(tabs?.tabs ?? []).map((tab) => tab.id), ...others.slice(0, MOST_TABS)])];
+}
+
+async function openOne(id: string, tabs: Tabs | null, drafts: readonly DraftEntry[], mirror: Mirror | undefined): Promise<void> {
+  const draft = drafts.find((one) => one.id === id);
+  if (mirror !== undefined) return openMirror(mirror, draft);
+  if (draft !== undefined) return patiently(() => openDraft(id));
+  const tab = tabs?.tabs.find((one) => one.id === id);
+  if (tab?.workflow != null) await patiently(() => openSaved(tab.workflow ?? "", id));
+  else if (tab?.template != null) await patiently(() => openTemplate(tab.template ?? "", id));
+}
+
+/** Open what this browser has. Under this page's name first: nothing is lost if it breaks off in between. */
+async function openMirror(mirror: Mirror, draft: DraftEntry | undefined): Promise<void> {
+  const { id, document, workflow, base } = mirror;
+  if (draft !== undefined && draft.etag !== mirror.etag && draft.problem === null) {
+    const theirs = await patiently(() => readDraft(id));
+    if (sameJson(theirs.document, document)) {
+      await patiently(() => openDraft(id));
+      return dropMirror(id, mirror.page);
+    }
+  }
+  await keepMirror(mirror);
+  adopt(id, { etag: mirror.etag, kept: null, sent: mirror.sent });
+  useDocuments.getState().add(document, { id, workflow, base });
+  await dropMirror(id, mirror.page);
+}
+
+/** The tab was closed before the server had it: it is sent, and listed. */
+async function keepClosed(mirror: Mirror | undefined): Promise<void> {
+  if (mirror === undefined || useDocuments.getState().open.some((one) => one.id === mirror.id)) return;
+  const { id, document, workflow, base } = mirror;
+  await adopt(id, { etag: mirror.etag, kept: null, sent: mirror.sent }).want({ document, workflow, base });
+  await dropMirror(id, mirror.page);
+}
+
+/** An older mirror of the same draft, by another page that is gone: if it is another content, a document of its own. */
+async function recover(mirror: Mirror, newest: Mirror | undefined): Promise<void> {
+  if (newest === undefined || newest === mirror) return;
+  if (!sameJson(mirror.document, newest.document) && !sameJson(mirror.document, newest.sent)) {
+    useDocuments.getState().add(mirror.document);
+  }
+  await dropMirror(mirror.id, mirror.page);
+}
+
+/** Ask again and again while the server is away. */
+export async function patiently<T>(step: () => Promise<T>): Promise<T> {
+  for (let pause = 300; ; pause = Math.min(pause * 2, 5000)) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof Problem) || !error.isPassing) throw error;
+      if (error.status === 401) await whenSession();
+      else await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * Autosave: every open document that is not as it was saved is kept as a draft, within a second of an edit.
+ *
+ * Watches `state/documents.ts`; one `Keeper` per document does the work. A tab that is closed is kept on until the server
+ * has it. Opening it all again is `state/restoring.ts`.
+ */
+
+import { create } from "zustand";
+
+import type { DraftView } from "../api/client";
+import { useSession } from "../api/session";
+import type { WorkflowDocument } from "../model/document";
+import { type Choice, useConflicts } from "./conflicts";
+import { type OpenDocument, newId, useDocuments } from "./documents";
+import { type KeepState, Keeper } from "./keeper";
+import { type Content, isMirroring, keepTabs } from "./mirror";
+
+interface Pristine {
+  readonly document: WorkflowDocument;
+  readonly template: string | null;
+}
+
+interface Saving {
+  /** By document. */
+  readonly states: { readonly [id: string]: { readonly state: KeepState; readonly detail: string | null } };
+  /** What a document without a name began as: unchanged, nothing of it needs to be kept. */
+  readonly pristine: { readonly [id: string]: Pristine };
+  /** Drafts that were closed and not saved. */
+  readonly closed: readonly string[];
+}
+
+export const useSaving = create<Saving>()(() => ({ states: {}, pristine: {}, closed: [] }));
+
+const keepers = new Map<string, Keeper>();
+
+/** Whether something of it would be lost without its draft: it is neither as it was saved nor as it began. */
+export function isChanged(one: OpenDocument, pristine: Saving["pristine"] = useSaving.getState().pristine): boolean {
+  const { document } = one.history;
+  return one.saved === null ? pristine[one.id]?.document !== document : one.saved !== document;
+}
+
+/** For components: whether a document has unsaved changes. */
+export function useIsChanged(one: OpenDocument): boolean {
+  return useSaving((state) => isChanged(one, state.pristine));
+}
+
+export function contentOf(one: OpenDocument): Content | null {
+  return isChanged(one) ? { document: one.history.document, workflow: one.workflow, base: one.base } : null;
+}
+
+/** A new document without a name, of which nothing is kept until it is changed. */
+export function openUntitled(document: WorkflowDocument, template: string | null = null, id: string = newId()): string {
+  useSaving.setState((state) => ({ pristine: { ...state.pristine, [id]: { document, template } } }));
+  return useDocuments.getState().add(document, { id });
+}
+
+/** What the server and this browser are known to have of a document that is about to be opened. */
+export function adopt(id: string, known: { etag: string | null; kept: Content | null; sent: WorkflowDocument | null }): Keeper {
+  const keeper = new Keeper(id, listenerOf(id), known);
+  keepers.set(id, keeper);
+  return keeper;
+}
+
+export function keeperOf(id: string): Keeper | undefined {
+  return keepers.get(id);
+}
+
+/** Begin to watch the open documents; call it once. Stops when the result is called. */
+export function startSaving(): () => void {
+  const stops = [
+    useDocuments.subscribe((state, before) => {
+      if (state.open !== before.open) watch(state.open, before.open);
+      if (state.open !== before.open || state.active !== before.active) rememberTabs();
+    }),
+    useSaving.subscribe((state, before) => {
+      if (state.closed !== before.closed) rememberTabs();
+    }),
+    useSession.subscribe(({ state }) => {
+      if (state === "open") void saveNow();
+    }),
+  ];
+  const hidden = (): void => {
+    if (document.visibilityState === "hidden") void saveNow();
+  };
+  const now = (): void => void saveNow();
+  document.addEventListener("visibilitychange", hidden);
+  window.addEventListener("pagehide", now);
+  window.addEventListener("online", now);
+  watch(useDocuments.getState().open, []);
+  return () => {
+    stops.forEach((stop) => stop());
+    document.removeEventListener("visibilitychange", hidden);
+    window.removeEventListener("pagehide", now);
+    window.removeEventListener("online", now);
+    keepers.forEach((keeper) => keeper.stop());
+    keepers.clear();
+    useSaving.setState({ states: {}, pristine: {}, closed: [] });
+  };
+}
+
+/** Send everything that is not kept now: the connection is back, or the page goes away. */
+export async function saveNow(): Promise<void> {
+  await Promise.all([...keepers.values()].filter((keeper) => !keeper.isKept).map((keeper) => keeper.flush()));
+}
+
+function watch(open: readonly OpenDocument[], before: readonly OpenDocument[]): void {
+  const old = new Map(before.map((one) => [one.id, one]));
+  for (const one of open) {
+    if (old.get(one.id) === one) continue;
+    const keeper = keepers.get(one.id) ?? adopt(one.id, { etag: null, kept: null, sent: null });
+    void keeper.want(contentOf(one));
+  }
+  const still = new Set(open.map((one) => one.id));
+  for (const one of before) if (!still.has(one.id)) closed(one);
+}
+
+/** Its tab was closed: the draft stays, and is sent on until the server has it. */
+function closed(one: OpenDocument): void {
+  useConflicts.getState().withdraw(one.id);
+  if (contentOf(one) !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
+  const keeper = keepers.get(one.id);
+  if (keeper === undefined) return;
+  if (keeper.isKept) forget(one.id);
+  else void keeper.flush();
+}
+
+function forget(id: string): void {
+  keepers.get(id)?.stop();
+  keepers.delete(id);
+  useSaving.setState((state) => {
+    const { [id]: _state, ...states } = state.states;
+    const { [id]: _pristine, ...pristine } = state.pristine;
+    return { states, pristine };
+  });
+}
+
+/** A draft is open again, or deleted: it is no closed one any more. */
+export function notClosed(id: string): void {
+  if (!useSaving.getState().closed.includes(id)) return;
+  useSaving.setState((state) => ({ closed: state.closed.filter((one) => one !== id) }));
+}
+
+/** Whether closing this document would lose something: it is changed, and neither the server nor this browser has it. */
+export async function wouldBeLost(id: string): Promise<boolean> {
+  const one = useDocuments.getState().open.find((candidate) => candidate.id === id);
+  if (one === undefined || contentOf(one) === null) return false;
+  const keeper = keepers.get(id);
+  if (keeper === undefined) return true;
+  if (keeper.isKept || isMirroring()) return false;
+  await keeper.flush();
+  return !keeper.isKept;
+}
+
+function rememberTabs(): void {
+  const { open, active } = useDocuments.getState();
+  const { pristine, closed } = useSaving.getState();
+  const tabs = open.map((one) => ({
+    id: one.id,
+    workflow: one.workflow,
+    template: pristine[one.id]?.document === one.history.document ? (pristine[one.id]?.template ?? null) : null,
+  }));
+  void keepTabs({ tabs, active, closed });
+}
+
+function listenerOf(id: string): ConstructorParameters<typeof Keeper>[1] {
+  return {
+    report(state, detail) {
+      const before = useSaving.getState().states[id];
+      if (before?.state !== state || before.detail !== detail) {
+        useSaving.setState((all) => ({ states: { ...all.states, [id]: { state, detail } } }));
+      }
+      if (state === "kept" && !useDocuments.getState().open.some((one) => one.id === id)) forget(id);
+    },
+    conflict(theirs) {
+      const one = useDocuments.getState().open.find((candidate) => candidate.id === id);
+      if (one === undefined) return keepClosed(id, theirs);
+      useConflicts.getState().ask({
+        key: id,
+        name: titleOf(one),
+        with: "page",
+        mine: () => find(id)?.history.document ?? one.history.document,
+        theirs: theirs.document as unknown as WorkflowDocument,
+        time: theirs.modified,
+        answer: (choice) => settle(id, choice, theirs),
+      });
+    },
+  };
+}
+
+function find(id: string): OpenDocument | undefined {
+  return useDocuments.getState().open.find((one) => one.id === id);
+}
+
+/** A closed document's draft was changed by another page meanwhile: ours becomes a draft of its own. */
+function keepClosed(id: string, theirs: DraftView): void {
+  const keeper = keepers.get(id);
+  const content = keeper?.wanted ?? null;
+  if (keeper === undefined || content === null) return;
+  const copy = newId();
+  useSaving.setState((state) => ({ closed: [...state.closed, copy] }));
+  void adopt(copy, { etag: null, kept: null, sent: null }).want(content);
+  keeper.settle(theirs, content);
+}
+
+/** What was decided between this page's document and another page's. */
+export function settle(id: string, choice: Choice, theirs: DraftView): void {
+  const one = find(id);
+  const keeper = keepers.get(id);
+  if (one === undefined || keeper === undefined) return;
+  if (choice === "mine") return keeper.settle(theirs, null);
+  const documents = useDocuments.getState();
+  if (choice === "both") {
+    documents.add(one.history.document, { workflow: null });
+    documents.activate(id);
+  }
+  takeOver(id, theirs);
+}
+
+/** Another page's draft in place of the document, as one step that can be undone. */
+export function takeOver(id: string, theirs: DraftView): void {
+  const documents = useDocuments.getState();
+  documents.apply("documents.took_over", () => theirs.document as unknown as WorkflowDocument, null, id);
+  documents.change(id, { workflow: theirs.workflow, base: theirs.base });
+  const now = find(id);
+  if (now !== undefined) keepers.get(id)?.settle(theirs, contentOf(now));
+}
+
+/** What a document is called on the screen; "" for one without a name. */
+export function titleOf(one: OpenDocument): string {
+  return one.workflow ?? one.history.document.name ?? "";
+}

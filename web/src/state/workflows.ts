@@ -1,0 +1,341 @@
+/**
+ * The saved workflows and drafts of the server, and what is done with them: open, save, rename, copy, delete, versions.
+ *
+ * Both lists are asked for every few seconds while the page is visible; an open document whose file was changed by somebody
+ * else is loaded again if it has no changes of its own, and asked about if it has.
+ */
+
+import { create } from "zustand";
+
+import {
+  type DraftEntry,
+  Problem,
+  type WorkflowEntry,
+  copyWorkflow,
+  deleteDraft,
+  deleteWorkflow,
+  listDrafts,
+  listWorkflows,
+  readDraft,
+  readVersion,
+  readWorkflow,
+  readWorkflowFile,
+  renameWorkflow,
+  restoreVersion,
+  saveWorkflow,
+  sentence,
+} from "../api/client";
+import type { Version } from "../api/client";
+import { useSession } from "../api/session";
+import type { WorkflowDocument } from "../model/document";
+import { type Flaw, readDocument } from "../model/read";
+import { sameJson } from "../model/same";
+import { t } from "../texts";
+import { say } from "../ui/toasts";
+import { useConflicts } from "./conflicts";
+import { type OpenDocument, useDocuments } from "./documents";
+import { adopt, isChanged, keeperOf, notClosed, openUntitled, takeOver, titleOf, useSaving } from "./saving";
+
+interface Workflows {
+  readonly entries: readonly WorkflowEntry[];
+  readonly drafts: readonly DraftEntry[];
+  readonly isLoaded: boolean;
+  /** Why the lists are not current: the server's sentence. */
+  readonly problem: string | null;
+}
+
+export const useWorkflows = create<Workflows>()(() => ({ entries: [], drafts: [], isLoaded: false, problem: null }));
+
+const POLL_MS = 5000;
+
+/** Counted up by every change of our own: a list that was asked for before it says nothing about it. */
+let changes = 0;
+
+/** A text that is no workflow, and why. */
+export class Flawed extends Error {
+  constructor(
+    readonly text: string,
+    readonly flaws: readonly Flaw[],
+  ) {
+    super(flaws[0]?.message ?? "");
+    this.name = "Flawed";
+  }
+}
+
+/** The document of a text. Throws `Flawed`. */
+export function parsed(text: string): WorkflowDocument {
+  const found = readDocument(text);
+  if ("flaws" in found) throw new Flawed(text, found.flaws);
+  return found.document;
+}
+
+// The lists.
+
+/** Look at the lists every few seconds; call it once. */
+export function startPolling(): void {
+  const look = (): void => {
+    if (document.visibilityState === "visible" && useSession.getState().state === "open") void refresh();
+  };
+  setInterval(look, POLL_MS);
+  document.addEventListener("visibilitychange", look);
+}
+
+/** Ask for both lists, and do what follows from them. */
+export async function refresh(): Promise<void> {
+  const asked = changes;
+  try {
+    const [{ workflows }, { drafts }] = await Promise.all([listWorkflows(), listDrafts()]);
+    const before = useWorkflows.getState();
+    useWorkflows.setState({
+      entries: sameJson(before.entries, workflows) ? before.entries : workflows,
+      drafts: sameJson(before.drafts, drafts) ? before.drafts : drafts,
+      isLoaded: true,
+      problem: null,
+    });
+    if (asked !== changes) return;
+    for (const one of useDocuments.getState().open) {
+      await notice(one, workflows);
+      await follow(one, drafts);
+    }
+  } catch (error) {
+    useWorkflows.setState({ problem: sentence(error) });
+  }
+}
+
+/** The file of an open document may have been changed by somebody else. */
+async function notice(one: OpenDocument, entries: readonly WorkflowEntry[]): Promise<void> {
+  if (one.workflow === null) return;
+  const entry = entries.find((candidate) => candidate.name === one.workflow);
+  if (entry === undefined || entry.source === "template") {
+    if (one.base === null) return;
+    useDocuments.getState().change(one.id, { base: null, saved: null });
+    say(t("documents.file_gone", { name: one.workflow }), { kind: "warn" });
+    return;
+  }
+  if (entry.etag === one.base || entry.etag === "" || entry.problem !== null) return;
+  const { asked, putAside } = useConflicts.getState();
+  if ([...asked, ...putAside].some((conflict) => conflict.key === fileKey(one.id, entry.etag))) return;
+  await compareWithFile(one.id);
+}
+
+const fileKey = (id: string, etag: string | null): string => `file:${id}:${etag ?? ""}`;
+
+/** Hold an open document against its file: load it again, or ask. */
+async function compareWithFile(id: string, before: OpenDocument | undefined = find(id)): Promise<void> {
+  if (before?.workflow == null) return;
+  const name = before.workflow;
+  const answer = await readWorkflow(name);
+  const theirs = parsed(answer.value);
+  const one = find(id);
+  if (one === undefined || one.workflow !== name || one.base === answer.etag) return;
+  const { document } = one.history;
+  if (sameJson(document, theirs)) {
+    useDocuments.getState().change(id, { base: answer.etag, saved: document });
+  } else if (!isChanged(one)) {
+    replace(id, theirs, answer.etag);
+    say(t("documents.reloaded", { name }));
+  } else {
+    const etag = answer.etag;
+    const time = useWorkflows.getState().entries.find((entry) => entry.name === name)?.modified ?? Date.now() / 1000;
+    useConflicts.getState().ask({
+      key: fileKey(id, etag),
+      name,
+      with: "file",
+      mine: () => find(id)?.history.document ?? document,
+      theirs,
+      time,
+      answer: async (choice) => {
+        const now = find(id);
+        if (now === undefined) return;
+        if (choice === "mine") {
+          // Mine is kept; Save makes it the newest version, theirs the one before.
+          useDocuments.getState().change(id, { base: etag, saved: theirs });
+          await save(id);
+          return;
+        }
+        if (choice === "both") useDocuments.getState().add(now.history.document);
+        useDocuments.getState().activate(id);
+        replace(id, theirs, etag);
+      },
+    });
+  }
+}
+
+/** Another content in place of the document, as one step that can be undone. */
+function replace(id: string, document: WorkflowDocument, etag: string | null): void {
+  useDocuments.getState().apply("documents.took_over", () => document, null, id);
+  useDocuments.getState().change(id, { base: etag, saved: document });
+}
+
+/** Another page may have edited the same draft; while this one is idle, it shows the same. */
+async function follow(one: OpenDocument, drafts: readonly DraftEntry[]): Promise<void> {
+  const keeper = keeperOf(one.id);
+  const entry = drafts.find((draft) => draft.id === one.id);
+  if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.isInConflict) return;
+  if (keeper.etag === null || keeper.etag === entry.etag) return;
+  const theirs = await readDraft(one.id);
+  if (keeper.isKept && keeper.etag !== null && keeper.etag !== theirs.etag) takeOver(one.id, theirs);
+}
+
+function find(id: string): OpenDocument | undefined {
+  return useDocuments.getState().open.find((one) => one.id === id);
+}
+
+// Open.
+
+/** Open a saved workflow, its draft if there is one; a template as a new document. Throws `Problem`, `Flawed`. */
+export async function openWorkflow(name: string, source: WorkflowEntry["source"] = "own"): Promise<string> {
+  if (source === "template") return openTemplate(name);
+  const already = useDocuments.getState().open.find((one) => one.workflow === name);
+  if (already !== undefined) {
+    useDocuments.getState().activate(already.id);
+    return already.id;
+  }
+  const { closed } = useSaving.getState();
+  const draft = useWorkflows.getState().drafts.find((one) => one.workflow === name && one.problem === null && closed.includes(one.id));
+  if (draft !== undefined) {
+    await openDraft(draft.id);
+    say(t("documents.draft_opened", { name }));
+    return draft.id;
+  }
+  return openSaved(name);
+}
+
+/** Open the file of a saved workflow, under this id of a tab if one is given. */
+export async function openSaved(name: string, id?: string): Promise<string> {
+  const answer = await readWorkflow(name);
+  const document = parsed(answer.value);
+  return useDocuments.getState().add(document, { ...(id === undefined ? {} : { id }), workflow: name, base: answer.etag, saved: document });
+}
+
+export async function openTemplate(name: string, id?: string): Promise<string> {
+  return openUntitled(parsed((await readWorkflow(name)).value), name, id);
+}
+
+/** Open a draft of the server as a tab. Throws `Problem`, `Flawed`. */
+export async function openDraft(id: string): Promise<void> {
+  if (find(id) !== undefined) return useDocuments.getState().activate(id);
+  const draft = await readDraft(id);
+  const document = parsed(JSON.stringify(draft.document));
+  const { workflow, base } = draft;
+  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: null });
+  notClosed(id);
+  useDocuments.getState().add(document, { id, workflow, base });
+}
+
+/** Open a text as a new document: a dropped or pasted file. Throws `Flawed`. */
+export function openText(text: string, name = ""): string {
+  const document = parsed(text);
+  const called = document.name ?? name.replace(/\.json$/i, "");
+  return useDocuments.getState().add(called === "" ? document : { ...document, name: called });
+}
+
+export async function discardDraft(entry: DraftEntry): Promise<void> {
+  changes += 1;
+  await deleteDraft(entry.id, entry.etag);
+  notClosed(entry.id);
+  await refresh();
+}
+
+// Save.
+
+/** Save a document under its name, as a new version. False: there is a question to be answered first. Throws `Problem`. */
+export async function save(id: string): Promise<boolean> {
+  const one = find(id);
+  if (one === undefined || one.workflow === null) return false;
+  try {
+    await put(one, one.workflow, one.base === null ? { create: true } : { match: one.base });
+    return true;
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "precondition_failed") throw error;
+    if (error.etag === undefined) {
+      // It was removed meanwhile: saving brings it back.
+      await put(one, one.workflow, { create: true });
+      return true;
+    }
+    await compareWithFile(id);
+    const now = find(id);
+    // Theirs was the same as ours, or somebody is asked.
+    return now !== undefined && !isChanged(now);
+  }
+}
+
+/**
+ * Save under a name that is free, or in place of a version that was seen (`over`). The document is that workflow from then
+ * on. Throws `Problem`, with `etag` if the name is taken.
+ */
+export async function saveAs(id: string, name: string, over?: string): Promise<void> {
+  const one = find(id);
+  if (one === undefined) return;
+  const { document } = one.history;
+  const named = document.name === name ? document : { ...document, name };
+  await put(one, name, over === undefined ? { create: true } : { match: over }, named);
+}
+
+async function put(one: OpenDocument, name: string, version: Version, document = one.history.document): Promise<void> {
+  changes += 1;
+  const { etag } = await saveWorkflow(name, document, version);
+  const documents = useDocuments.getState();
+  if (document !== one.history.document) {
+    // What was typed while it was sent stays.
+    documents.apply("documents.named", (now) => (now === one.history.document ? document : { ...now, name }), null, one.id);
+  }
+  documents.change(one.id, { workflow: name, base: etag, saved: document });
+  changes += 1;
+  void refresh();
+}
+
+// Files.
+
+/** Give a workflow another name; open documents follow. Throws `Problem`. */
+export async function rename(name: string, wanted: string, etag: string): Promise<void> {
+  changes += 1;
+  const answer = await renameWorkflow(name, wanted, etag);
+  for (const one of useDocuments.getState().open) {
+    if (one.workflow === name) useDocuments.getState().change(one.id, { workflow: wanted, base: answer.etag });
+  }
+  changes += 1;
+  await refresh();
+}
+
+export async function copy(name: string, wanted: string): Promise<void> {
+  await copyWorkflow(name, wanted);
+  await refresh();
+}
+
+/** Delete a workflow; an open document of it stays open, without a name. Throws `Problem`. */
+export async function remove(name: string, etag: string): Promise<void> {
+  changes += 1;
+  await deleteWorkflow(name, etag);
+  for (const one of useDocuments.getState().open) {
+    if (one.workflow === name) useDocuments.getState().change(one.id, { workflow: null, base: null, saved: null });
+  }
+  changes += 1;
+  await refresh();
+}
+
+/** The document of an earlier version. Throws `Problem`, `Flawed`. */
+export async function versionOf(name: string, version: number): Promise<WorkflowDocument> {
+  return parsed((await readVersion(name, version)).value);
+}
+
+/** Make an earlier version the newest; an open document without changes shows it. Throws `Problem`. */
+export async function restore(name: string, version: number, etag: string | undefined): Promise<void> {
+  changes += 1;
+  await restoreVersion(name, version, etag);
+  changes += 1;
+  await refresh();
+}
+
+/** The text of a file that is no workflow, and what is wrong with it. */
+export async function flawsOf(name: string): Promise<Flawed | null> {
+  const { value } = await readWorkflowFile(name);
+  const found = readDocument(value);
+  return "flaws" in found ? new Flawed(value, found.flaws) : null;
+}
+
+/** What the tab's content would be downloaded as. */
+export function fileNameOf(one: OpenDocument): string {
+  return `${titleOf(one) || t("documents.untitled")}.json`;
+}
+
