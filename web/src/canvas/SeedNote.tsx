@@ -4,7 +4,7 @@ import { type Json, isRandom } from "../model/document";
 import { useDocument, useDocuments } from "../state/documents";
 import { useUsedSeed } from "../state/seeds";
 import { nodeAt } from "../state/stale";
-import { setInputAt } from "../state/set_input";
+import { setInput } from "../model/edit";
 import { useTexts } from "../texts";
 import styles from "./SeedNote.module.css";
 
@@ -22,7 +22,7 @@ export function SeedNote({ path, node, port }: Props): React.ReactNode {
   const at = nodeAt(document, path);
   const value: Json | undefined = at?.node.inputs[port];
   if (used === null || at === null || value === used || (typeof value !== "number" && !isRandom(value))) return null;
-  const keep = (): void => useDocuments.getState().apply("run.seed_keep", setInputAt(at.scope, node, port, used));
+  const keep = (): void => useDocuments.getState().apply("run.seed_keep", setInput(at.scope, node, port, used));
   return (
     <div className={`${styles["note"]} nodrag nopan`}>
       <span className={styles["seed"]}>{t("run.seed_used", { seed: used })}</span>

@@ -8,6 +8,7 @@ import { create } from "zustand";
 
 import { Problem, readSession } from "../api/client";
 import { ask } from "../api/http";
+import { useSession, whenSession } from "../api/session";
 import { Socket, type SocketEvent, nextFrame, pageWire } from "../api/socket";
 
 /**
@@ -52,7 +53,10 @@ export function onConnected(opened: () => void): () => void {
 
 /** Connect, and try at once when the network or the page comes back. For the page's frame, once. */
 export function connect(): void {
-  socket.start();
+  void whenSession().then(() => socket.start());
+  useSession.subscribe(({ state }, before) => {
+    if (state === "open" && before.state !== "open") socket.retryNow();
+  });
   addEventListener("online", () => socket.retryNow());
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) socket.retryNow();
