@@ -5,6 +5,7 @@ import { Suspense } from "react";
 import styles from "./App.module.css";
 import { BARS, type Bar } from "./bars/bar";
 import { Canvas } from "./canvas/Canvas";
+import { Front } from "./documents/Front";
 import { PANELS } from "./panels/panel";
 import { useLayout } from "./state/layout";
 import { useTexts } from "./texts";
@@ -24,6 +25,7 @@ export function App(): React.ReactNode {
         <Side side="left" />
         <main className={styles["canvas"]}>
           <Canvas />
+          <Front />
         </main>
         <Side side="right" />
       </div>

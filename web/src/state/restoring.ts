@@ -43,12 +43,12 @@ export async function restore(): Promise<boolean> {
 
 /** `restore`, and at the very first start the shipped workflow. */
 export async function restoreOrBegin(): Promise<void> {
-  if (await restore()) return;
   try {
-    await patiently(() => openTemplate(FIRST));
+    if (!(await restore())) await patiently(() => openTemplate(FIRST));
   } catch {
     // No such template here: the gallery shows what there is.
   }
+  useSaving.setState({ isRestored: true });
 }
 
 /** Mirrors of pages that are gone. A page that is going right now may still be shown as open: it is given a moment. */

@@ -27,9 +27,11 @@ interface Saving {
   readonly pristine: { readonly [id: string]: Pristine };
   /** Drafts that were closed and not saved. */
   readonly closed: readonly string[];
+  /** Whether what was open is open again. */
+  readonly isRestored: boolean;
 }
 
-export const useSaving = create<Saving>()(() => ({ states: {}, pristine: {}, closed: [] }));
+export const useSaving = create<Saving>()(() => ({ states: {}, pristine: {}, closed: [], isRestored: false }));
 
 const keepers = new Map<string, Keeper>();
 
@@ -94,7 +96,7 @@ export function startSaving(): () => void {
     window.removeEventListener("online", now);
     keepers.forEach((keeper) => keeper.stop());
     keepers.clear();
-    useSaving.setState({ states: {}, pristine: {}, closed: [] });
+    useSaving.setState({ states: {}, pristine: {}, closed: [], isRestored: false });
   };
 }
 

@@ -1,0 +1,13 @@
+import { moveActive } from "../documents/actions";
+import { useDocuments } from "../state/documents";
+import type { Command } from "./command";
+
+const move_tab_right: Command = {
+  id: "move_tab_right",
+  title: "documents.move_tab_right",
+  group: "documents.group",
+  keys: ["Alt+Shift+PageDown"],
+  enabled: () => useDocuments.getState().open.length > 1,
+  run: () => moveActive(1),
+};
+export default move_tab_right;

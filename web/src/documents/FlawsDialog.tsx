@@ -1,0 +1,40 @@
+import type { Flaw } from "../model/read";
+import { useTexts } from "../texts";
+import { Button } from "../ui/Button";
+import { Dialog, closeDialog } from "../ui/dialogs";
+import { download } from "./actions";
+import styles from "./dialogs.module.css";
+
+interface Props {
+  readonly name: string;
+  readonly text: string;
+  readonly flaws: readonly Flaw[];
+}
+
+/** A text that is no workflow: everything that is wrong with it, and the text itself to keep. */
+export function FlawsDialog({ name, text, flaws }: Props): React.ReactNode {
+  const t = useTexts();
+  return (
+    <Dialog title={t("documents.cannot_open", { name })}>
+      <p className={styles["text"]}>{t("documents.flaws_intro")}</p>
+      <ul className={styles["flaws"]}>
+        {flaws.map((flaw, index) => (
+          <li key={index}>
+            {placeOf(flaw) !== "" && <span className={styles["place"]}>{placeOf(flaw)}: </span>}
+            {flaw.message}
+          </li>
+        ))}
+      </ul>
+      <div className={styles["buttons"]}>
+        <Button onClick={() => download(text, name.endsWith(".json") ? name : `${name}.json`)}>{t("documents.download")}</Button>
+        <Button kind="primary" onClick={closeDialog}>{t("documents.ok")}</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Where in the file, as exactly as it is known. */
+function placeOf({ path, line, column }: Flaw): string {
+  if (line !== undefined) return column === undefined ? String(line) : `${line}:${column}`;
+  return path.join(".");
+}
