@@ -1,0 +1,143 @@
+import type { NodeProps } from "@xyflow/react";
+import { type CSSProperties, type ReactNode, memo, useContext } from "react";
+
+import { isLink } from "../model/document";
+import { setNodeView } from "../model/edit";
+import { type Row, rowsOf } from "../model/measure";
+import { useDocuments } from "../state/documents";
+import { t } from "../texts";
+import { cssColour } from "./colours";
+import { type FlowNode, type NodeItem, titleOf } from "./flow";
+import { couldFit, useLinking } from "./linking";
+import styles from "./node.module.css";
+import { NodePreview } from "./NodePreview";
+import { NodeStatus } from "./NodeStatus";
+import { PortButton } from "./PortButton";
+import { ResizeEdge } from "./ResizeEdge";
+import { currentScene } from "./linking";
+import { Place } from "./place";
+import { TitleField } from "./TitleField";
+import { ValueRow } from "./ValueRow";
+
+/** A node: its title, its ports and its values. Rendered again when its own item changes, and while a wire is drawn. */
+export const NodeBox = memo(
+  function NodeBox({ data, selected }: NodeProps<FlowNode>): ReactNode {
+    return data.item.kind === "node" ? <Body item={data.item} isSelected={selected} /> : null;
+  },
+  (before, after) => before.data === after.data && before.selected === after.selected,
+);
+
+/** Counts renders of nodes, for the bench: how many nodes one message renders again. */
+export const renders = { nodes: 0 };
+
+function Body({ item, isSelected }: { readonly item: NodeItem; readonly isSelected: boolean }): ReactNode {
+  renders.nodes++;
+  const { path } = useContext(Place);
+  const { node, view, type } = item;
+  const isCollapsed = view.collapsed === true;
+  const look = [styles["node"], isSelected && styles["selected"], type === undefined && styles["missing"], node.state !== undefined && styles[node.state], isCollapsed && styles["collapsed"], node.type.startsWith("#") && styles["subgraph"]];
+  const colour = cssColour(view.color);
+  const rows = rowsOf(item.ports);
+  const tabIndex = isSelected ? 0 : -1;
+  return (
+    <div className={look.filter(Boolean).join(" ")} style={colour === undefined ? undefined : ({ "--node": colour } as CSSProperties)} data-node={item.id} data-type={node.type}>
+      <Header item={item} tabIndex={tabIndex} />
+      {isCollapsed ? <CollapsedPorts item={item} /> : rows.map((row) => <Line key={`${row.input?.name ?? ""}/${row.output?.name ?? ""}`} row={row} item={item} tabIndex={tabIndex} />)}
+      {type === undefined && !isCollapsed && rows.length === 0 && <p className={styles["quiet"]}>{t("nodes.missing")}</p>}
+      <div className={styles["under"]}>
+        <NodeStatus path={[...path, item.id].join("/")} />
+        {!isCollapsed && <NodePreview path={[...path, item.id].join("/")} />}
+      </div>
+      {isSelected && <ResizeEdge id={item.id} item={item} edges="width" />}
+    </div>
+  );
+}
+
+function Header({ item, tabIndex }: { readonly item: NodeItem; readonly tabIndex: number }): ReactNode {
+  const { scope } = useContext(Place);
+  const isCollapsed = item.view.collapsed === true;
+  const state = item.node.state;
+  const problem = item.type === undefined ? t("nodes.notInstalled", { type: item.node.type }) : undefined;
+  return (
+    <header className={styles["header"]} title={problem ?? item.type?.doc}>
+      <button
+        type="button"
+        className={`nodrag ${styles["fold"]}`}
+        tabIndex={tabIndex}
+        aria-expanded={!isCollapsed}
+        aria-label={t(isCollapsed ? "nodes.expand" : "nodes.collapse")}
+        onClick={() => useDocuments.getState().apply("canvas.collapsed", setNodeView(scope, [item.id], { collapsed: !isCollapsed }))}
+      >
+        {isCollapsed ? "▸" : "▾"}
+      </button>
+      <TitleField
+        title={titleOf(item)}
+        isFixed={item.node.type.startsWith("#")}
+        onTitle={(title) => useDocuments.getState().apply("canvas.titled", setNodeView(scope, [item.id], { title: title === item.type?.title ? "" : title }))}
+      />
+      {problem !== undefined && <span className={styles["tag"]}>{t("nodes.missingTag")}</span>}
+      {state !== undefined && <span className={styles["tag"]}>{t(state === "muted" ? "nodes.muted" : "nodes.bypassed")}</span>}
+      <span className={styles["id"]}>{item.id}</span>
+    </header>
+  );
+}
+
+/** What the ports of a node look like while a wire is drawn. */
+function useMood(item: NodeItem): (name: string, side: "input" | "output") => string {
+  const from = useLinking((state) => state.linking?.from ?? null);
+  const aim = useLinking((state) => (state.linking?.aim?.node === item.id ? state.linking.aim : null));
+  const isOk = useLinking((state) => (state.linking?.aim?.node === item.id ? state.linking.verdict?.ok === true : false));
+  const scene = currentScene();
+  return (port, side) => {
+    if (from === null || scene === null) return "";
+    if (from.node === item.id && from.port === port && from.side === side) return "origin";
+    if (aim !== null && aim.port === port && aim.side === side) return isOk ? "aim" : "refused";
+    return from.node !== item.id && couldFit(scene, from, { node: item.id, port, side }) ? "fits" : "dim";
+  };
+}
+
+function Line({ row, item, tabIndex }: { readonly row: Row; readonly item: NodeItem; readonly tabIndex: number }): ReactNode {
+  const mood = useMood(item);
+  const { input, output } = row;
+  const link = input === undefined ? null : linkOf(item, input.name);
+  return (
+    <div className={`${styles["row"]} ${row.height > 24 ? styles["tall"] : ""}`} style={{ height: row.height }}>
+      {input !== undefined && <PortButton node={item.id} port={input} side="input" link={link} mood={mood(input.name, "input")} tabIndex={tabIndex} />}
+      {input !== undefined && row.value && <ValueRow item={item} port={input} link={link} tabIndex={tabIndex} />}
+      {input !== undefined && !row.value && <Label name={input.name} named={item.named[`<${input.name}`]} isMissing={link === null && !input.optional && input.default === undefined} />}
+      {output !== undefined && <Label name={output.name} named={item.named[`>${output.name}`]} isRight />}
+      {output !== undefined && <PortButton node={item.id} port={output} side="output" link={null} mood={mood(output.name, "output")} tabIndex={tabIndex} />}
+    </div>
+  );
+}
+
+/** The name of a port; dotted below if the workflow shows it to the outside, with an asterisk if it is needed and empty. */
+export function Label({ name, named, isRight = false, isMissing = false }: { readonly name: string; readonly named?: string | undefined; readonly isRight?: boolean; readonly isMissing?: boolean }): ReactNode {
+  const look = [styles["label"], isRight && styles["right"], named !== undefined && styles["named"], isMissing && styles["lacking"]];
+  return (
+    <span className={look.filter(Boolean).join(" ")} title={named === undefined ? undefined : t(isRight ? "nodes.namedOutput" : "nodes.namedInput", { name: named })}>
+      {name}
+    </span>
+  );
+}
+
+function CollapsedPorts({ item }: { readonly item: NodeItem }): ReactNode {
+  const [input] = item.ports.inputs;
+  const [output] = item.ports.outputs;
+  return (
+    <>
+      {input !== undefined && <i className={`${styles["stub"]} ${styles["input"]}`} aria-hidden="true" />}
+      {output !== undefined && <i className={`${styles["stub"]} ${styles["output"]}`} aria-hidden="true" />}
+    </>
+  );
+}
+
+/** What is linked to an input, under its name or a former one. */
+export function linkOf(item: NodeItem, port: string): string | null {
+  const names = [port, ...(item.ports.inputs.find((input) => input.name === port)?.was ?? [])];
+  for (const name of names) {
+    const value = item.node.inputs[name];
+    if (value !== undefined) return isLink(value) ? value.link : null;
+  }
+  return null;
+}

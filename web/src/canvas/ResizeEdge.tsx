@@ -1,0 +1,44 @@
+import { type PointerEvent, type ReactNode, useContext } from "react";
+
+import { resizeItem } from "../model/edit";
+import { LEAST_WIDTH } from "../model/measure";
+import { camera } from "../state/camera";
+import { newId, useDocuments } from "../state/documents";
+import { t } from "../texts";
+import { type Box, snapped } from "./geometry";
+import styles from "./node.module.css";
+import { Place } from "./place";
+
+interface Props {
+  readonly id: string;
+  readonly item: Box;
+  /** A node has only a width; frames and notes both. */
+  readonly edges: "width" | "both";
+}
+
+const LEAST = { width: 96, height: 48 };
+
+/** The corner that makes an item wider or taller; one step of undo per pull. */
+export function ResizeEdge({ id, item, edges }: Props): ReactNode {
+  const { scope } = useContext(Place);
+  const pull = (event: PointerEvent): void => {
+    if (event.button !== 0) return;
+    event.stopPropagation();
+    const gesture = newId();
+    const zoom = camera()?.zoom() ?? 1;
+    const move = (moved: globalThis.PointerEvent): void => {
+      const width = Math.max(edges === "width" ? LEAST_WIDTH : LEAST.width, snapped(item.width + (moved.clientX - event.clientX) / zoom));
+      const height = Math.max(LEAST.height, snapped(item.height + (moved.clientY - event.clientY) / zoom));
+      useDocuments.getState().apply("canvas.resized", resizeItem(scope, id, edges === "width" ? { width } : { width, height }), gesture);
+    };
+    const end = (): void => {
+      window.removeEventListener("pointermove", move);
+      window.removeEventListener("pointerup", end);
+      window.removeEventListener("pointercancel", end);
+    };
+    window.addEventListener("pointermove", move);
+    window.addEventListener("pointerup", end);
+    window.addEventListener("pointercancel", end);
+  };
+  return <i className={`nodrag nopan ${styles["resize"]} ${styles[edges]}`} title={t("canvas.resize")} onPointerDown={pull} />;
+}
