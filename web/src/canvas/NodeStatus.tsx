@@ -9,7 +9,7 @@ import { activeDocument } from "../state/documents";
 import { secondsText, sizeText } from "../state/format";
 import { showJob } from "../state/log";
 import { useRuns } from "../state/runs";
-import { useShown } from "../state/shown";
+import { useInsideRun, useShown } from "../state/shown";
 import { useStanding } from "../state/standing";
 import { type TextKey, useTexts } from "../texts";
 import styles from "./NodeStatus.module.css";
@@ -17,6 +17,8 @@ import { Why } from "./Why";
 
 export function NodeStatus({ path }: { readonly path: string }): React.ReactNode {
   const standing = useStanding(path);
+  const inside = useInsideRun(path);
+  if (inside !== "" && standing?.kind !== "problem") return <InsideLine inside={inside} />;
   switch (standing?.kind) {
     case "problem":
       return <ProblemLine problem={standing.problem} />;
@@ -52,6 +54,21 @@ function ProblemLine({ problem }: { readonly problem: WorkflowProblem }): React.
   return (
     <Line state="failed" symbol="!" title={problem.message}>
       <span className={styles["text"]}>{problem.message}</span>
+    </Line>
+  );
+}
+
+/** An instance of a subgraph: how far the nodes inside it are. */
+function InsideLine({ inside }: { readonly inside: string }): React.ReactNode {
+  const t = useTexts();
+  const [state = "", done = "0", total = "0"] = inside.split(" ");
+  return (
+    <Line state={state} symbol={SYMBOLS[state] ?? ""}>
+      <span className={styles["text"]}>
+        {t(`run.node_${state}` as TextKey)}
+        <span className={styles["fact"]}>{t("run.progress", { done, total })}</span>
+      </span>
+      {state === "running" && <progress className={styles["bar"]} value={Number(done)} max={Number(total)} aria-label={t("run.node_running")} />}
     </Line>
   );
 }

@@ -2,6 +2,9 @@
 
 import { useState } from "react";
 
+import { split } from "../model/document";
+import { useDocuments } from "../state/documents";
+import { sourceOf } from "../state/targets";
 import { useShown } from "../state/shown";
 import { isFinal } from "../state/run_events";
 import { useTexts } from "../texts";
@@ -9,7 +12,24 @@ import { Popover } from "../ui/Popover";
 import styles from "./OutputEye.module.css";
 import { ValueView } from "./ValueView";
 
-export function OutputEye({ path, port }: { readonly path: string; readonly port: string }): React.ReactNode {
+interface Props {
+  /** Run id of the node. */
+  readonly path: string;
+  readonly port: string;
+}
+
+export function OutputEye({ path: given, port: name }: Props): React.ReactNode {
+  const source = useDocuments((state) => {
+    const document = state.open.find((one) => one.id === state.active)?.history.document;
+    const found = document === undefined ? null : sourceOf(document, given, name);
+    return found === null ? null : `${found.path}.${found.port}`;
+  });
+  if (source === null) return null;
+  const { node: path, port } = split(source);
+  return <Eye path={path} port={port} />;
+}
+
+function Eye({ path, port }: Props): React.ReactNode {
   const t = useTexts();
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const canLook = useShown((state) => {

@@ -1,4 +1,6 @@
 import { runActive } from "../state/run";
+import { activeDocument } from "../state/documents";
+import { targetsOf } from "../state/targets";
 import { selectedPaths } from "../state/selected";
 import type { Command } from "./command";
 
@@ -9,6 +11,9 @@ const runHere: Command = {
   keys: ["Mod+Shift+Enter"],
   whileTyping: true,
   enabled: () => selectedPaths().length > 0,
-  run: () => runActive(selectedPaths()),
+  run() {
+    const document = activeDocument()?.history.document;
+    if (document !== undefined) return runActive(targetsOf(document, selectedPaths()));
+  },
 };
 export default runHere;

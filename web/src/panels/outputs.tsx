@@ -2,11 +2,13 @@
 
 import { lazy } from "react";
 
+import type { WorkflowDocument } from "../model/document";
 import { useCatalogue } from "../state/catalogue";
 import { activeDocument } from "../state/documents";
 import { selectedPaths } from "../state/selected";
 import { useShown } from "../state/shown";
 import { nodeAt } from "../state/stale";
+import { definitionOf, sourceOf } from "../state/targets";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
@@ -37,22 +39,27 @@ export function chooseOutput(take: (path: string, port: string) => void): void {
   const found = path === undefined || document === undefined ? null : nodeAt(document, path);
   if (path === undefined || document === undefined || found === null) return;
   const outputs = outputNames(document, found.node.type);
+  const takeSource = (port: string): void => {
+    const source = sourceOf(document, path, port);
+    if (source !== null) take(source.path, source.port);
+  };
   const [first] = outputs;
-  if (outputs.length === 1 && first !== undefined) take(path, first);
-  else showDialog(<Which path={path} outputs={outputs} take={take} />);
+  if (outputs.length === 1 && first !== undefined) takeSource(first);
+  else showDialog(<Which outputs={outputs} take={takeSource} />);
 }
 
-function outputNames(document: NonNullable<ReturnType<typeof activeDocument>>["history"]["document"], type: string): string[] {
-  if (type.startsWith("#")) return Object.keys(document.subgraphs?.[type.slice(1)]?.outputs ?? {});
+function outputNames(document: WorkflowDocument, type: string): string[] {
+  const scope = definitionOf(document, type);
+  if (scope !== null) return Object.keys(scope.outputs ?? {});
   return (useCatalogue.getState().catalogue.types.get(type)?.outputs ?? []).map((output) => output.name);
 }
 
-function Which({ path, outputs, take }: { path: string; outputs: readonly string[]; take(path: string, port: string): void }): React.ReactNode {
+function Which({ outputs, take }: { readonly outputs: readonly string[]; take(port: string): void }): React.ReactNode {
   const t = useTexts();
   return (
     <Dialog title={t("run.run_output_which")} size="s">
       {outputs.map((port) => (
-        <Button key={port} onClick={() => { closeDialog(); take(path, port); }}>{port}</Button>
+        <Button key={port} onClick={() => { closeDialog(); take(port); }}>{port}</Button>
       ))}
     </Dialog>
   );

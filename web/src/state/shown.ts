@@ -60,6 +60,22 @@ export function useNodeRun(path: string): NodeRow | undefined {
   return useShown((state) => (state.stale === null || state.stale.has(path) ? undefined : state.run?.rows.get(path)));
 }
 
+/** For components: how far the nodes inside an instance are, "state done total"; "" if none of them is in the run. */
+export function useInsideRun(path: string): string {
+  return useShown((state) => (state.run === undefined || state.stale === null || state.stale.has(path) ? "" : insideOf(state.run, `${path}/`)));
+}
+
+const WORST_FIRST = ["failed", "running", "cancelled", "waiting", "skipped", "done", "cached"] as const;
+
+function insideOf(run: Run, prefix: string): string {
+  const states = [...run.rows.values()].filter((row) => row.id.startsWith(prefix)).map((row) => row.state);
+  if (states.length === 0) return "";
+  const done = states.filter((state) => state !== "waiting" && state !== "running").length;
+  const worst = WORST_FIRST.find((state) => states.includes(state)) ?? "done";
+  const state = worst === "waiting" && done > 0 ? "running" : worst;
+  return `${state} ${done} ${states.length}`;
+}
+
 /** For components: whether a node of the active document runs now; its progress does not render. */
 export function useIsRunning(path: string): boolean {
   return useShown((state) => state.stale?.has(path) === false && state.run?.rows.get(path)?.state === "running");
