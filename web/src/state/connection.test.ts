@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 
 import { findOut, useConnection } from "./connection";
 import { json, serve } from "./testing";
 
 beforeEach(() => useConnection.setState({ state: "connected", since: 0 }));
-afterEach(() => vi.unstubAllGlobals());
 
 it("says that the server restarts when it says so itself", async () => {
   serve(() => {

@@ -12,7 +12,6 @@ const edit = (port: string, value: string | number): void => useDocuments.getSta
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
   vi.useRealTimers();
-  vi.unstubAllGlobals();
 });
 
 it("plans 300 ms after the last edit, once, and never for looks", async () => {
