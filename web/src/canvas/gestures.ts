@@ -85,6 +85,6 @@ export function followPointer(pressed: PointerEvent, from: PortEnd, taken: strin
 
 /** How fast the canvas moves under a pointer near its edge. */
 function push(before: number, after: number): number {
-  if (before < EDGE_PX) return EDGE_SPEED;
-  return after < EDGE_PX ? -EDGE_SPEED : 0;
+  if (before < EDGE_PX) return -EDGE_SPEED;
+  return after < EDGE_PX ? EDGE_SPEED : 0;
 }

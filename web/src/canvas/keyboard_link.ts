@@ -44,7 +44,7 @@ function reveal(): void {
   const middle = view.middle();
   const [x, y] = [(aim.at.x - middle.x) * view.zoom(), (aim.at.y - middle.y) * view.zoom()];
   const [roomX, roomY] = [bounds.width / 2 - 60, bounds.height / 2 - 60];
-  const over = (value: number, room: number): number => (value > room ? room - value : value < -room ? -room - value : 0);
+  const over = (value: number, room: number): number => (value > room ? value - room : value < -room ? value + room : 0);
   const by = { x: over(x, roomX), y: over(y, roomY) };
   if (by.x !== 0 || by.y !== 0) view.panBy(by);
 }

@@ -13,13 +13,15 @@ interface Local {
   readonly into: string | null;
   /** Wires that are selected, by the port they end at. */
   readonly wires: ReadonlySet<string>;
+  /** The point of a wire that was pressed last: Delete takes it out. */
+  readonly point: { readonly to: string; readonly index: number } | null;
   readonly marquee: Box | null;
   /** What a screen reader says next. */
   readonly said: string;
 }
 
 export const useLocal = create<Local>()(() => ({
-  moved: null, isCopying: false, into: null, wires: new Set(), marquee: null, said: "",
+  moved: null, isCopying: false, into: null, wires: new Set(), marquee: null, point: null, said: "",
 }));
 
 export function announce(text: string): void {

@@ -15,7 +15,7 @@ export interface Camera {
   zoom(): number;
   /** Zoom about the middle. */
   zoomTo(zoom: number): void;
-  /** Move by pixels of the window. */
+  /** Move by pixels of the window: what lies to the right comes nearer with a positive x. */
   panBy(by: Point): void;
   /** A point of the window in the document's units. */
   toDocument(window: Point): Point;

@@ -1,9 +1,9 @@
 import { type DragEvent, type ReactNode, useState } from "react";
 
-import { type Json, isFile } from "../model/document";
+import { fileThumbnailUrl, sentence, uploadFile } from "../api/client";
+import { isFile } from "../model/document";
 import { useTexts } from "../texts";
 import { say } from "../ui/toasts";
-import { thumbnailOf, uploadFile } from "./server";
 import { type WidgetProps, newSession, textOf } from "./widget";
 import styles from "./widgets.module.css";
 
@@ -20,9 +20,10 @@ export function FileWidget({ port, value, onChange, label, tabIndex = 0 }: Widge
     if (file === undefined) return;
     setSending(true);
     try {
-      onChange((await uploadFile(file)) as unknown as Json, newSession()); // a FileValue is JSON
+      const { name, sha256 } = await uploadFile(file, file.name);
+      onChange({ file: name, sha256 }, newSession());
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error), { kind: "bad" });
+      say(sentence(error), { kind: "bad" });
     } finally {
       setSending(false);
     }
@@ -62,7 +63,7 @@ function Thumbnail({ sha256 }: { readonly sha256: string }): ReactNode {
   const t = useTexts();
   const [isMissing, setMissing] = useState(false);
   if (isMissing) return <span className={styles["missing"]}>{t("widgets.fileMissing")}</span>;
-  return <img src={thumbnailOf(sha256)} alt="" draggable={false} loading="lazy" onError={() => setMissing(true)} />;
+  return <img src={fileThumbnailUrl(sha256)} alt="" draggable={false} loading="lazy" onError={() => setMissing(true)} />;
 }
 
 function chooseFile(kinds: readonly string[], then: (file: File | undefined) => void): void {

@@ -7,16 +7,16 @@ type Props = WidgetProps & Omit<React.ComponentProps<"button">, keyof WidgetProp
   readonly editing: Editing;
   readonly isTall?: boolean;
   /** How full the value's range is, 0 to 1: drawn behind it. */
-  readonly part?: number | undefined;
+  readonly full?: number | undefined;
   readonly children?: ReactNode;
 };
 
 /** A value as text, until it is edited: one element, so that hundreds of them cost little. */
-export function Lean({ port, value, onChange: _, label, tabIndex = 0, editing, isTall = false, part, children, ...rest }: Props): ReactNode {
+export function Lean({ port, value, onChange: _, label, tabIndex = 0, editing, isTall = false, full, children, ...rest }: Props): ReactNode {
   const { isDefault, value: shown } = taken(port, value);
   const text = textOf(port, value);
   const isNeeded = shown === undefined && !port.optional;
-  const look = [styles["lean"], isTall && styles["tall"], isDefault && styles["default"], isNeeded && styles["needed"], part !== undefined && styles["range"]];
+  const look = [styles["lean"], isTall && styles["tall"], isDefault && styles["default"], isNeeded && styles["needed"], full !== undefined && styles["range"]];
   return (
     <button
       {...rest}
@@ -24,7 +24,7 @@ export function Lean({ port, value, onChange: _, label, tabIndex = 0, editing, i
       type="button"
       data-widget={port.name}
       className={`nodrag ${look.filter(Boolean).join(" ")}`}
-      style={part === undefined ? undefined : { backgroundSize: `${part * 100}% 100%` }}
+      style={full === undefined ? undefined : { backgroundSize: `${full * 100}% 100%` }}
       tabIndex={tabIndex}
       aria-label={`${label}: ${text}`}
       onClick={editing.start}

@@ -13,7 +13,7 @@ export function NumberWidget(props: WidgetProps): ReactNode {
   const scrub = useScrub(props);
   const shown = taken(port, value).value;
   if (editing.session === 0) {
-    return <Lean {...props} editing={{ ...editing, start: () => { if (!scrub.wasDrawn()) editing.start(); } }} part={partOf(port, shown)} {...scrub.handlers} />;
+    return <Lean {...props} editing={{ ...editing, start: () => { if (!scrub.wasDrawn()) editing.start(); } }} full={partOf(port, shown)} {...scrub.handlers} />;
   }
   return <NumberField {...props} onChange={(next) => onChange(next, editing.session)} onEnd={editing.stop} />;
 }

@@ -1,1 +1,17 @@
-export default {} as const;
+export default {
+  collapse: "Collapse",
+  expand: "Expand",
+  title: "Title",
+  muted: "muted",
+  bypassed: "bypassed",
+  missingTag: "missing",
+  notInstalled: "No node type “{type}” is installed. The node keeps all it holds; install the pack that has it, then reload.",
+  missing: "This node type is not installed. What the node holds is kept.",
+  input: "{name}: input, {type}",
+  optionalInput: "{name}: optional input, {type}",
+  linkedInput: "{name}: input, {type}, linked from {link}",
+  output: "{name}: output, {type}",
+  namedInput: "Named input “{name}” of the workflow",
+  namedOutput: "Named output “{name}” of the workflow",
+  comesFrom: "Comes from {link}",
+} as const;

@@ -1,1 +1,19 @@
-export default {} as const;
+export default {
+  automatic: "automatic",
+  needed: "needed",
+  random: "random for each run",
+  on: "on",
+  off: "off",
+  defaultIs: "{value} (default)",
+  missing: "{value} (missing)",
+  drawSeed: "{label}: draw a new one for each run",
+  seedIsDrawn: "A new seed for each run; press to keep one",
+  seedIsFixed: "A fixed seed; press to draw one for each run",
+  sending: "sending …",
+  chooseFile: "Choose or drop a file",
+  fileMissing: "not on this server",
+  flawRange: "{label} got {found}; it takes {low} to {high}.",
+  flawWhole: "{label} got {found}; it takes whole numbers up to 9007199254740991.",
+  flawNumber: "{label} got “{found}”, which is no number.",
+  flawList: "{label} takes numbers with commas between.",
+} as const;

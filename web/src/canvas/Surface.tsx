@@ -1,0 +1,176 @@
+import "@xyflow/react/dist/base.css";
+
+import { type NodeChange, ReactFlow, ReactFlowProvider } from "@xyflow/react";
+import { type MouseEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
+
+import { useCamera } from "../state/camera";
+import { activeDocument, useDocuments } from "../state/documents";
+import { openContextMenu } from "../state/menu";
+import { openAddNode } from "../state/palette";
+import { useTexts } from "../texts";
+import { useAdmitting } from "./admitting";
+import { CameraHolder } from "./CameraHolder";
+import styles from "./canvas.module.css";
+import { FarLayer } from "./FarLayer";
+import { type FlowNode, flowNodeOf } from "./flow";
+import { FrameBox } from "./FrameBox";
+import { GRID, type View, around, viewOf } from "./geometry";
+import { onCanvasKey } from "./keys";
+import { LinkLine, Reason } from "./LinkLine";
+import { chooseWires } from "./local";
+import { Minimap } from "./Minimap";
+import { dragTo, endDrag, startDrag } from "./moving";
+import { NodeBox } from "./NodeBox";
+import { NoteBox } from "./NoteBox";
+import { itemAt, pressFar, pressGround } from "./pointer";
+import type { Scene } from "./scene";
+import { useTouch, useWheel } from "./useInput";
+import { Wires } from "./Wires";
+
+export const LEAST_ZOOM = 0.05;
+export const MOST_ZOOM = 3;
+const CULL_ABOVE = 150;
+const NODE_TYPES = { node: NodeBox, frame: FrameBox, note: NoteBox };
+const MORE_KEYS = ["Shift", "Control", "Meta"];
+const NO_EDGES: [] = [];
+
+interface Props {
+  /** What is drawn: with dragged items where they are now. */
+  readonly live: Scene;
+  /** As the document says. */
+  readonly scene: Scene;
+  readonly selection: ReadonlySet<string>;
+  readonly view: View | undefined;
+  readonly size: { readonly width: number; readonly height: number };
+}
+
+export function Surface(props: Props): ReactNode {
+  return (
+    <ReactFlowProvider>
+      <Inner {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Inner({ live, scene, selection, view, size }: Props): ReactNode {
+  const t = useTexts();
+  const [first] = useState<View>(() => view ?? firstView(scene, size));
+  const { isFar, admitted, onView } = useAdmitting(live, first, size);
+  const nodes = useNodes(live, selection, isFar, admitted);
+  const hasMinimap = useCamera((state) => state.minimap);
+  const isTouch = useTouch();
+  const element = useRef<HTMLDivElement>(null);
+  useWheel(element);
+  const press = (event: PointerEvent): void => {
+    const target = event.target as HTMLElement; // a pointer is always on an element
+    if (event.button !== 0 || event.pointerType === "touch" || !target.classList.contains("react-flow__pane") || isPanning(target)) return;
+    element.current?.focus({ preventScroll: true });
+    if (isFar) pressFar(event);
+    else pressGround(event);
+  };
+  const onDouble = (event: MouseEvent): void => {
+    if (!(event.target as HTMLElement).classList.contains("react-flow__pane")) return;
+    const at = useCamera.getState().camera?.toDocument({ x: event.clientX, y: event.clientY });
+    const item = at === undefined || !isFar ? undefined : itemAt(live, at);
+    if (item !== undefined) useCamera.getState().camera?.show(item.id);
+    else openAddNode(at === undefined ? {} : { at });
+  };
+  return (
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onPointerDown={press} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
+      <ReactFlow<FlowNode>
+        nodes={nodes}
+        edges={NO_EDGES}
+        nodeTypes={NODE_TYPES}
+        defaultViewport={first}
+        width={size.width}
+        height={size.height}
+        minZoom={LEAST_ZOOM}
+        maxZoom={MOST_ZOOM}
+        onlyRenderVisibleElements={live.items.size > CULL_ABOVE}
+        onNodesChange={onNodesChange}
+        onNodeDragStart={(event, node, dragged) => startDrag(dragged.length > 0 ? dragged.map((one) => one.id) : [node.id], event.altKey)}
+        onNodeDragStop={endDrag}
+        onNodeDoubleClick={(_, node) => enter(node)}
+        onMove={(_, now) => onView(now)}
+        onMoveEnd={(_, now) => useDocuments.getState().look(now)}
+        snapToGrid
+        snapGrid={[GRID, GRID]}
+        nodeDragThreshold={3}
+        panOnDrag={isTouch ? true : [1]}
+        panActivationKeyCode="Space"
+        selectionKeyCode={null}
+        deleteKeyCode={null}
+        multiSelectionKeyCode={MORE_KEYS}
+        zoomOnDoubleClick={false}
+        nodesConnectable={false}
+        disableKeyboardA11y
+        autoPanOnNodeFocus={false}
+        elevateNodesOnSelect
+        proOptions={{ hideAttribution: true }}
+        aria-label={t("canvas.named")}
+      >
+        <CameraHolder scene={live} size={size} />
+        {(isFar || admitted !== null) && <FarLayer scene={live} selection={selection} />}
+        {!isFar && admitted === null && <Wires scene={live} />}
+        <LinkLine scene={live} />
+        <Reason />
+        {hasMinimap && <Minimap scene={scene} />}
+      </ReactFlow>
+    </div>
+  );
+}
+
+function useNodes(scene: Scene, selection: ReadonlySet<string>, isFar: boolean, admitted: ReadonlySet<string> | null): FlowNode[] {
+  return useMemo(() => {
+    if (isFar) return [];
+    const items = [...scene.items.values()];
+    return (admitted === null ? items : items.filter((item) => admitted.has(item.id))).map((item) => flowNodeOf(item, selection.has(item.id)));
+  }, [scene, selection, isFar, admitted]);
+}
+
+function firstView(scene: Scene, { width, height }: Props["size"]): View {
+  const box = around(scene.items.values());
+  return box === null ? { x: width / 2, y: height / 3, zoom: 1 } : viewOf(box, width, height, LEAST_ZOOM, 1);
+}
+
+function onNodesChange(changes: NodeChange<FlowNode>[]): void {
+  const chosen = new Set(activeDocument()?.selection);
+  let isChosenChanged = false;
+  const places = new Map<string, { x: number; y: number }>();
+  for (const change of changes) {
+    if (change.type === "select") {
+      isChosenChanged = true;
+      if (change.selected) chosen.add(change.id);
+      else chosen.delete(change.id);
+    } else if (change.type === "position" && change.position !== undefined && change.dragging === true) places.set(change.id, change.position);
+  }
+  if (isChosenChanged) {
+    useDocuments.getState().select(chosen);
+    chooseWires([]);
+  }
+  if (places.size > 0) dragTo(places);
+}
+
+function enter(node: FlowNode): void {
+  const one = activeDocument();
+  const { item } = node.data;
+  if (one === undefined || item.kind !== "node" || !item.node.type.startsWith("#") || item.type === undefined) return;
+  useDocuments.getState().enter([...one.path, item.id]);
+}
+
+/** Whether Space is held: then a press pans. */
+function isPanning(pane: HTMLElement): boolean {
+  return pane.classList.contains("draggable");
+}
+
+function askMenu(event: MouseEvent, scene: Scene, isFar: boolean): void {
+  const target = event.target as HTMLElement; // as above
+  if (target.closest("input, textarea, select") !== null) return; // the browser's own, to paste into a field
+  event.preventDefault();
+  const at = { x: event.clientX, y: event.clientY };
+  const place = useCamera.getState().camera?.toDocument(at);
+  const id = target.closest<HTMLElement>(".react-flow__node")?.dataset["id"] ?? (isFar && place !== undefined ? itemAt(scene, place)?.id : undefined);
+  const item = id === undefined ? undefined : scene.items.get(id);
+  openContextMenu({ at, target: item === undefined ? { kind: "canvas", ...(place && { at: place }) } : { kind: item.kind, id: item.id } });
+}
+

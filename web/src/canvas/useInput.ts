@@ -1,0 +1,32 @@
+import { useReactFlow } from "@xyflow/react";
+import { type RefObject, useEffect, useState } from "react";
+
+import { isTrackpad } from "./wheel";
+
+/** Two fingers on a trackpad move the view; everything else of a wheel is left to zoom. */
+export function useWheel(element: RefObject<HTMLElement | null>): void {
+  const flow = useReactFlow();
+  useEffect(() => {
+    const target = element.current;
+    const roll = (event: WheelEvent): void => {
+      if (!isTrackpad(event) || (event.target as HTMLElement).closest(".nowheel") !== null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x - event.deltaX, y: y - event.deltaY, zoom });
+    };
+    target?.addEventListener("wheel", roll, { capture: true, passive: false });
+    return () => target?.removeEventListener("wheel", roll, { capture: true });
+  }, [element, flow]);
+}
+
+/** Whether fingers are what points here: then one finger on the ground pans. */
+export function useTouch(): boolean {
+  const [isTouch, setTouch] = useState(() => window.matchMedia("(pointer: coarse)").matches);
+  useEffect(() => {
+    const press = (event: PointerEvent): void => setTouch(event.pointerType === "touch");
+    window.addEventListener("pointerdown", press, true);
+    return () => window.removeEventListener("pointerdown", press, true);
+  }, []);
+  return isTouch;
+}
