@@ -15,6 +15,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
   },
   worker: { format: "es" },
-  server: { proxy: { "/v1": { target: server, ws: true } } },
+  // Tests read the workflows and vectors that lie beside web/.
+  server: { fs: { allow: [".."] }, proxy: { "/v1": { target: server, ws: true } } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
 });

@@ -51,7 +51,7 @@ export function SessionPage(): React.ReactNode {
           />
         </label>
         {problem !== null && <p role="alert" className={styles["bad"]}>{problem}</p>}
-        <Button kind="primary" type="submit" disabled={text.trim() === ""}>{t("documents.session_open")}</Button>
+        <Button kind="primary" type="submit">{t("documents.session_open")}</Button>
       </form>
     </dialog>
   );

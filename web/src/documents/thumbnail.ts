@@ -45,11 +45,13 @@ export function draw(
   const width = Math.max(...list.map((box) => box.x + box.width)) - left;
   const height = Math.max(...list.map((box) => box.y + box.height)) - top;
   const scale = Math.min((size.width - 2 * MARGIN) / width, (size.height - 2 * MARGIN) / height, 0.5);
+  // Most graphs are wide and flat: they are drawn higher than they are, or nothing could be seen.
+  const high = Math.min((size.height - 2 * MARGIN) / height, 2.5 * scale);
   const placed = (box: Box): Box => ({
     x: (size.width - width * scale) / 2 + (box.x - left) * scale,
-    y: (size.height - height * scale) / 2 + (box.y - top) * scale,
+    y: (size.height - height * high) / 2 + (box.y - top) * high,
     width: box.width * scale,
-    height: box.height * scale,
+    height: box.height * high,
   });
   context.strokeStyle = colours.wire;
   context.lineWidth = 1.2;
@@ -62,13 +64,13 @@ export function draw(
   }
   context.lineWidth = 1;
   for (const box of list) {
-    const { x, y, width: wide, height: high } = placed(box);
+    const { x, y, width: wide, height: tall } = placed(box);
     context.fillStyle = colours.node;
     context.strokeStyle = colours.line;
-    context.fillRect(x, y, wide, high);
+    context.fillRect(x, y, wide, tall);
     context.fillStyle = colours.head;
-    context.fillRect(x, y, wide, Math.max(2, Math.min(high, HEAD * scale)));
-    context.strokeRect(x, y, wide, high);
+    context.fillRect(x, y, wide, Math.max(2, Math.min(tall, HEAD * high)));
+    context.strokeRect(x, y, wide, tall);
   }
 }
 

@@ -5,9 +5,9 @@
  */
 
 import type { Catalogue, Fit, InputPort, NodeType } from "./catalogue";
-import { type Node, type ScopeId, type WorkflowDocument, split } from "./document";
+import { type Json, type Node, type ScopeId, type WorkflowDocument, split } from "./document";
 import { Flow, type Found, type PortSpot, type Spot, type WireType, fitOf, flowOf, isGeneric, isNumbers, parsed, written } from "./flow";
-import { own } from "./members";
+import { own, withMember } from "./members";
 import { nearest } from "./nearest";
 import { inputNamed, isRequired, portsOf, typeOf } from "./ports";
 
@@ -38,11 +38,19 @@ export function judge(document: WorkflowDocument, scope: ScopeId, catalogue: Cat
   const source = flow.source(flow.root, from);
   let fit: Fit = "direct";
   for (const spot of reached) {
-    const verdict = judged(flow, source, from, spot, reached);
+    const verdict = judged(reached.length > 1 ? linked(document, flow, from, to) : flow, source, from, spot, reached);
     if (!verdict.ok) return verdict;
     if (verdict.fit === "map") fit = "map";
   }
   return fit === "map" ? { ok: true, fit } : DIRECT;
+}
+
+/** The flow with the link made: where it reaches several inputs, each sees what it does to the others. */
+function linked(document: WorkflowDocument, flow: Flow, from: string, to: string): Flow {
+  const { scope } = flow.root, { node: id, port } = split(to);
+  const node = scope.nodes[id] as Node;
+  const nodes = { ...scope.nodes, [id]: { ...node, inputs: withMember<Json>(node.inputs, port, { link: from }) } };
+  return new Flow(document, { ...scope, nodes }, flow.catalogue);
 }
 
 function inputNames(document: WorkflowDocument, catalogue: Catalogue, type: string): string[] {

@@ -27,9 +27,18 @@ interface Listener {
   conflict(theirs: DraftView): void;
 }
 
+/** What is known of a draft when it is begun to be kept. */
+export interface Known {
+  readonly etag: string | null;
+  readonly kept: Content | null;
+  readonly sent: readonly WorkflowDocument[];
+}
+export const NOTHING_KNOWN: Known = { etag: null, kept: null, sent: [] };
+
 /** An edit is sent after so long, with all that followed it. */
 export const SEND_MS = 400;
 const FIRST_PAUSE_MS = 500;
+const MOST_SENT = 6;
 const LONGEST_PAUSE_MS = 10_000;
 
 export class Keeper {
@@ -41,19 +50,19 @@ export class Keeper {
   #kept: Content | null;
   #wanted: Content | null;
   #sending = false;
-  /** Sent, and not answered: the server may have it. */
-  #unanswered: WorkflowDocument | null = null;
-  #conflict = false;
+  /** Sent, and not answered: the server may have any one of them. */
+  #unanswered: readonly WorkflowDocument[];
+  #conflict: DraftView | null = null;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #idle: Promise<void> = Promise.resolve();
 
-  constructor(id: string, listener: Listener, known: { etag?: string | null; kept?: Content | null; sent?: WorkflowDocument | null } = {}) {
+  constructor(id: string, listener: Listener, known: Known = NOTHING_KNOWN) {
     this.id = id;
     this.#listener = listener;
-    this.etag = known.etag ?? null;
-    this.#kept = this.#wanted = known.kept ?? null;
-    this.#unanswered = known.sent ?? null;
+    this.etag = known.etag;
+    this.#kept = this.#wanted = known.kept;
+    this.#unanswered = known.sent;
   }
 
   /** Whether the server has all that is wanted. */
@@ -65,7 +74,8 @@ export class Keeper {
     return this.#wanted;
   }
 
-  get isInConflict(): boolean {
+  /** The draft that somebody else wrote over what this one follows on; nothing is sent as long as there is one. */
+  get conflict(): DraftView | null {
     return this.#conflict;
   }
 
@@ -74,7 +84,7 @@ export class Keeper {
     if (sameContent(content, this.#wanted)) return Promise.resolve();
     this.#wanted = content;
     const mirrored = this.#mirror();
-    if (this.#conflict) return mirrored;
+    if (this.#conflict !== null) return mirrored;
     if (!this.#sending) this.#listener.report("pending", null);
     if (this.#failures === 0) this.#sendIn(SEND_MS);
     return mirrored;
@@ -92,8 +102,8 @@ export class Keeper {
 
   /** After a conflict: whatever the server has is known now and may be replaced by what is wanted. */
   settle(theirs: DraftView, kept: Content | null): void {
-    this.#conflict = false;
-    this.#unanswered = null;
+    this.#conflict = null;
+    this.#unanswered = [];
     this.etag = theirs.etag;
     this.#kept = kept;
     if (kept !== null) this.#wanted = kept;
@@ -119,14 +129,14 @@ export class Keeper {
   }
 
   async #send(): Promise<void> {
-    if (this.#conflict) return;
+    if (this.#conflict !== null) return;
     const content = this.#wanted;
     if (sameContent(content, this.#kept)) return this.#acknowledged();
     this.#sending = true;
     try {
       await this.#put(content);
       this.#kept = content;
-      this.#unanswered = null;
+      this.#unanswered = [];
       this.#failures = 0;
     } catch (error) {
       this.#sending = false;
@@ -142,7 +152,7 @@ export class Keeper {
       this.etag = null;
       return;
     }
-    this.#unanswered = content.document;
+    this.#unanswered = remembered(this.#unanswered, content.document);
     void this.#mirror();
     const { document, workflow, base } = content;
     const saved = await saveDraft(this.id, { document, workflow, base }, this.etag === null ? { create: true } : { match: this.etag });
@@ -169,7 +179,7 @@ export class Keeper {
       this.etag = null;
       return this.#acknowledged();
     }
-    this.#unanswered = null;
+    this.#unanswered = [];
     this.#listener.report("refused", problem.detail);
   }
 
@@ -197,18 +207,24 @@ export class Keeper {
       this.etag = error.status === 404 ? null : (error.etag ?? problem.etag ?? null);
       return this.#sendIn(0);
     }
-    const documents = [this.#unanswered, content.document, this.#kept?.document];
-    if (documents.some((document) => document !== null && document !== undefined && sameJson(document, theirs.document))) {
+    const ours = [...this.#unanswered, content.document, this.#kept?.document];
+    if (ours.some((document) => document !== undefined && sameJson(document, theirs.document))) {
       // An answer of the server was lost, not a change of ours.
       this.etag = theirs.etag;
-      this.#unanswered = null;
+      this.#unanswered = [];
       return this.#sendIn(0);
     }
-    this.#conflict = true;
+    this.#conflict = theirs;
     void this.#mirror();
     this.#listener.report("conflict", problem.detail);
     this.#listener.conflict(theirs);
   }
+}
+
+/** The first that were sent, one of which a server that died may have written, and the last. */
+function remembered(sent: readonly WorkflowDocument[], document: WorkflowDocument): readonly WorkflowDocument[] {
+  if (sent.includes(document)) return sent;
+  return sent.length < MOST_SENT ? [...sent, document] : [...sent.slice(0, -1), document];
 }
 
 function sameContent(a: Content | null, b: Content | null): boolean {

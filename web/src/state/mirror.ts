@@ -23,8 +23,8 @@ export interface Mirror extends Content {
   readonly time: number;
   /** The server's draft that it follows on; null: there was none. */
   readonly etag: string | null;
-  /** What was sent and not answered yet: the server may have it, or not. */
-  readonly sent: WorkflowDocument | null;
+  /** What was sent and not answered yet: the server may have any one of them. */
+  readonly sent: readonly WorkflowDocument[];
 }
 
 export interface Tab {
@@ -132,13 +132,17 @@ export async function readTabs(): Promise<Tabs | null> {
  * of an open page is its own business: it is still sending it.
  */
 export async function openPages(): Promise<ReadonlySet<string>> {
-  if (navigator.locks === undefined) return new Set();
-  const { held = [] } = await navigator.locks.query();
+  const held = (await locks()?.query())?.held ?? [];
   const names = held.map((lock) => lock.name ?? "").filter((name) => name.startsWith("page:"));
   return new Set(names.map((name) => name.slice("page:".length)).filter((name) => name !== PAGE));
 }
 
 /** Let other pages know that this one is open, until it is closed. */
 export function showOpen(): void {
-  void navigator.locks?.request(`page:${PAGE}`, () => new Promise(() => {}));
+  void locks()?.request(`page:${PAGE}`, () => new Promise(() => {}));
+}
+
+/** There only in a secure context, whatever the types say. */
+function locks(): LockManager | null {
+  return (navigator.locks as LockManager | undefined) ?? null;
 }

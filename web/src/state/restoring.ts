@@ -106,7 +106,7 @@ async function keepClosed(mirror: Mirror | undefined): Promise<void> {
 /** An older mirror of the same draft, by another page that is gone: if it is another content, a document of its own. */
 async function recover(mirror: Mirror, newest: Mirror | undefined): Promise<void> {
   if (newest === undefined || newest === mirror) return;
-  if (!sameJson(mirror.document, newest.document) && !sameJson(mirror.document, newest.sent)) {
+  if (![newest.document, ...newest.sent].some((document) => sameJson(mirror.document, document))) {
     useDocuments.getState().add(mirror.document);
   }
   await dropMirror(mirror.id, mirror.page);

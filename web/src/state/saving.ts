@@ -12,7 +12,7 @@ import { useSession } from "../api/session";
 import type { WorkflowDocument } from "../model/document";
 import { type Choice, useConflicts } from "./conflicts";
 import { type OpenDocument, newId, useDocuments } from "./documents";
-import { type KeepState, Keeper } from "./keeper";
+import { type KeepState, Keeper, type Known, NOTHING_KNOWN } from "./keeper";
 import { type Content, isMirroring, keepTabs } from "./mirror";
 
 interface Pristine {
@@ -57,7 +57,7 @@ export function openUntitled(document: WorkflowDocument, template: string | null
 }
 
 /** What the server and this browser are known to have of a document that is about to be opened. */
-export function adopt(id: string, known: { etag: string | null; kept: Content | null; sent: WorkflowDocument | null }): Keeper {
+export function adopt(id: string, known: Known = NOTHING_KNOWN): Keeper {
   const keeper = new Keeper(id, listenerOf(id), known);
   keepers.set(id, keeper);
   return keeper;
@@ -109,7 +109,7 @@ function watch(open: readonly OpenDocument[], before: readonly OpenDocument[]): 
   const old = new Map(before.map((one) => [one.id, one]));
   for (const one of open) {
     if (old.get(one.id) === one) continue;
-    const keeper = keepers.get(one.id) ?? adopt(one.id, { etag: null, kept: null, sent: null });
+    const keeper = keepers.get(one.id) ?? adopt(one.id);
     void keeper.want(contentOf(one));
   }
   const still = new Set(open.map((one) => one.id));
@@ -122,7 +122,8 @@ function closed(one: OpenDocument): void {
   if (contentOf(one) !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
   const keeper = keepers.get(one.id);
   if (keeper === undefined) return;
-  if (keeper.isKept) forget(one.id);
+  if (keeper.conflict !== null) keepClosed(one.id, keeper.conflict);
+  else if (keeper.isKept) forget(one.id);
   else void keeper.flush();
 }
 
@@ -200,7 +201,9 @@ function keepClosed(id: string, theirs: DraftView): void {
   if (keeper === undefined || content === null) return;
   const copy = newId();
   useSaving.setState((state) => ({ closed: [...state.closed, copy] }));
-  void adopt(copy, { etag: null, kept: null, sent: null }).want(content);
+  const copied = adopt(copy);
+  void copied.want(content);
+  void copied.flush();
   keeper.settle(theirs, content);
 }
 

@@ -171,7 +171,7 @@ function replace(id: string, document: WorkflowDocument, etag: string | null): v
 async function follow(one: OpenDocument, drafts: readonly DraftEntry[]): Promise<void> {
   const keeper = keeperOf(one.id);
   const entry = drafts.find((draft) => draft.id === one.id);
-  if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.isInConflict) return;
+  if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.conflict !== null) return;
   if (keeper.etag === null || keeper.etag === entry.etag) return;
   const theirs = await readDraft(one.id);
   if (keeper.isKept && keeper.etag !== null && keeper.etag !== theirs.etag) takeOver(one.id, theirs);
@@ -218,7 +218,7 @@ export async function openDraft(id: string): Promise<void> {
   const draft = await readDraft(id);
   const document = parsed(JSON.stringify(draft.document));
   const { workflow, base } = draft;
-  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: null });
+  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: [] });
   notClosed(id);
   useDocuments.getState().add(document, { id, workflow, base });
 }
