@@ -65,7 +65,7 @@ function InsideLine({ inside }: { readonly inside: string }): React.ReactNode {
   return (
     <Line state={state} symbol={SYMBOLS[state] ?? ""}>
       <span className={styles["text"]}>
-        {t(`run.node_${state}` as TextKey)}
+        <span className={styles["fact"]}>{t(`run.node_${state}` as TextKey)}</span>
         <span className={styles["fact"]}>{t("run.progress", { done, total })}</span>
       </span>
       {state === "running" && <progress className={styles["bar"]} value={Number(done)} max={Number(total)} aria-label={t("run.node_running")} />}
@@ -92,8 +92,7 @@ function RunLine({ row }: { readonly row: NodeRow }): React.ReactNode {
   return (
     <Line state={row.state} symbol={SYMBOLS[row.state] ?? ""} title={said === "light" ? undefined : said}>
       <span className={styles["text"]}>
-        {row.state === "failed" && row.message !== undefined ? row.message : t(`run.node_${row.state}` as TextKey)}
-        {factsOf(row, t).map((fact) => <span key={fact} className={styles["fact"]}>{fact}</span>)}
+        {wordsOf(row, t).map((word) => <span key={word} className={styles["fact"]}>{word}</span>)}
       </span>
       {row.state === "failed" && <InLog />}
       {row.progress !== undefined && (
@@ -101,6 +100,13 @@ function RunLine({ row }: { readonly row: NodeRow }): React.ReactNode {
       )}
     </Line>
   );
+}
+
+/** The state, unless what is known of it says as much. */
+function wordsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {
+  if (row.state === "failed" && row.message !== undefined) return [row.message];
+  const facts = factsOf(row, t);
+  return row.progress !== undefined ? facts : [t(`run.node_${row.state}` as TextKey), ...facts];
 }
 
 function factsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {
@@ -144,8 +150,7 @@ function PlannedLine({ path, node }: { readonly path: string; readonly node: Pla
   return (
     <Line state={isRun ? "planned" : node.state} symbol={isRun ? "▹" : "–"} title={reason}>
       <span className={styles["text"]}>
-        {isRun ? t("run.node_will_run") : node.state}
-        {[...estimates(node), reason].map((fact) => <span key={fact} className={styles["fact"]}>{fact}</span>)}
+        {[isRun ? t("run.node_will_run") : node.state, ...estimates(node), reason].map((fact) => <span key={fact} className={styles["fact"]}>{fact}</span>)}
       </span>
       <button type="button" className={`${styles["link"]} nodrag nopan`} aria-expanded={anchor !== null} onClick={(event) => setAnchor(event.currentTarget)}>
         {t("run.node_why")}

@@ -46,6 +46,7 @@ function Eye({ path, port }: Props): React.ReactNode {
         className={`${styles["eye"]} nodrag nopan`}
         aria-label={t("run.look", { port })}
         title={t("run.look", { port })}
+        data-eye={port}
         aria-expanded={anchor !== null}
         onClick={(event) => setAnchor(event.currentTarget)}
       >

@@ -98,7 +98,7 @@ function Actions({ job, isOpen }: { readonly job: QueueJob; readonly isOpen: boo
       {isOver && <Button onClick={() => void retry(job)}>{t("run.queue_retry")}</Button>}
       <Button onClick={() => void openAsRun(job)}>{t("run.queue_open")}</Button>
       <Button aria-expanded={isOpen} onClick={log}>{t("run.queue_details")}</Button>
-      {isOver && <Button onClick={() => void forget(job.id)}>{t("run.queue_forget")}</Button>}
+      {isOver && <Button kind="quiet" label={t("run.queue_forget")} onClick={() => void forget(job.id)}>×</Button>}
     </div>
   );
 }
