@@ -40,6 +40,6 @@ it("offers named inputs first, then other literal ports, and no links", () => {
 });
 
 it("finds the picture among the outputs of a run", () => {
-  expect(pictureOf({ n: 3, image: "mini-1.png" })).toBe("mini-1.png");
+  expect(pictureOf({ n: 3, image: "mini-1.png" })).toBe("mini-1");
   expect(pictureOf({ text: "no picture" })).toBeNull();
 });

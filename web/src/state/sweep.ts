@@ -128,8 +128,8 @@ export async function cancelSweep(sweep: Sweep): Promise<void> {
 
 const PICTURE = /\.(png|webp|jpe?g|avif|gif)$/i;
 
-/** The picture that a run saved, as its first output names it; null for none. */
+/** The id in the gallery of the picture that a run saved: its file's name without the ending; null for none. */
 export function pictureOf(outputs: JsonObject): string | null {
   const found = Object.values(outputs).flat().find((value) => typeof value === "string" && PICTURE.test(value));
-  return typeof found === "string" ? found : null;
+  return typeof found === "string" ? found.replace(PICTURE, "") : null;
 }
