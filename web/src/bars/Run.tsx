@@ -9,7 +9,7 @@ import { useLayout } from "../state/layout";
 import { usePlan } from "../state/plan";
 import { useQueue } from "../state/queue";
 import { cancelActive, runActive } from "../state/run";
-import { countsOf, isFinal } from "../state/run_events";
+import { type Run, countsOf, isFinal } from "../state/run_events";
 import { MOST_COUNT, useRunSettings } from "../state/run_settings";
 import { useRuns } from "../state/runs";
 import { useShown } from "../state/shown";
@@ -74,9 +74,20 @@ function Sending({ waiting, draft }: { readonly waiting: string | null; readonly
   );
 }
 
+/** The run that the bar speaks of: the one shown while it is under way, else the draft's first that is. */
+function useSpokenOf(draft: string): Run | undefined {
+  const shown = useShown((state) => state.run);
+  const memory = useRuns((state) => state.drafts.get(draft));
+  return useRuns((state) => {
+    if (shown !== undefined && !isFinal(shown.state)) return shown;
+    const runs = (memory?.jobs ?? []).map((job) => state.runs.get(job.id));
+    return runs.find((run) => run?.state === "running") ?? runs.find((run) => run?.state === "queued") ?? shown;
+  });
+}
+
 function Progress({ draft }: { readonly draft: string }): React.ReactNode {
   const t = useTexts();
-  const run = useShown((state) => state.run);
+  const run = useSpokenOf(draft);
   const place = useQueue((state) => (run === undefined ? -1 : (state.view?.order.indexOf(run.id) ?? -1)));
   const isPaused = useQueue((state) => state.view?.is_paused === true);
   const others = useOpenCount(draft) - (run !== undefined && !isFinal(run.state) ? 1 : 0);

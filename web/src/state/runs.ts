@@ -12,8 +12,10 @@ import { type JobView, readJobDocument } from "../api/jobs";
 import type { SocketEvent } from "../api/socket";
 import type { WorkflowDocument } from "../model/document";
 import { t } from "../texts";
+import { say } from "../ui/toasts";
 import { announce } from "./announce";
 import { onSocketEvents, socket } from "./connection";
+import { showJob } from "./log";
 import { type DraftMemory, NOTHING_REMEMBERED, type RememberedJob, remember, remembered } from "./memory";
 import { hidePreview, hidePreviews, showPreview } from "./previews";
 import { type Run, applyEvents, isFinal, runOfView } from "./run_events";
@@ -168,8 +170,14 @@ function tellChange(before: Run | undefined, after: Run | undefined): void {
   if (after === undefined || before === undefined || before.state === after.state || !isOwn(after.id)) return;
   if (after.state === "running") announce(t("run.said_started"));
   else if (after.state === "done") announce(t("run.said_done", { seconds: (after.seconds ?? 0).toFixed(1) }));
-  else if (after.state === "failed") announce(t("run.said_failed", { detail: after.problem?.detail ?? "" }));
+  else if (after.state === "failed") tellFailure(after);
   else if (after.state === "cancelled") announce(t("run.said_cancelled"));
+}
+
+function tellFailure(run: Run): void {
+  const text = t("run.said_failed", { detail: run.problem?.detail ?? "" });
+  announce(text);
+  say(text, { kind: "bad", action: { title: t("run.node_in_log"), run: () => showJob(run.id) } });
 }
 
 /** Whether one of this page's drafts sent the job, alone or in a sweep. */
