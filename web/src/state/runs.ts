@@ -7,14 +7,14 @@
 
 import { create } from "zustand";
 
-import { Problem } from "../api/client";
+import { Problem, readJob } from "../api/client";
 import { type JobView, readJobDocument } from "../api/jobs";
 import type { SocketEvent } from "../api/socket";
 import type { WorkflowDocument } from "../model/document";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { announce } from "./announce";
-import { onSocketEvents, socket } from "./connection";
+import { onConnected, onSocketEvents, socket } from "./connection";
 import { showJob } from "./log";
 import { type DraftMemory, NOTHING_REMEMBERED, type RememberedJob, remember, remembered } from "./memory";
 import { hidePreview, hidePreviews, showPreview } from "./previews";
@@ -42,6 +42,7 @@ export function memoryOf(draft: string): DraftMemory {
   if (known !== undefined) return known;
   const found = remembered(draft);
   useRuns.setState((state) => ({ drafts: new Map(state.drafts).set(draft, found) }));
+  if (socket.isOpen) void catchUp();
   return found;
 }
 
@@ -201,4 +202,25 @@ function dropOld(): void {
   useRuns.setState({ runs: kept, documents: keptDocuments });
 }
 
+/** Ask for jobs that may have changed unheard: those sent together last, and those that had not ended, unless they are followed. */
+export async function catchUp(): Promise<void> {
+  const { drafts, runs } = useRuns.getState();
+  const ids = new Set([...runs.values()].filter((run) => !isFinal(run.state)).map((run) => run.id));
+  for (const memory of drafts.values()) {
+    const batch = memory.jobs.at(-1)?.batch;
+    for (const job of memory.jobs) if (job.batch === batch && !runs.has(job.id)) ids.add(job.id);
+  }
+  for (const id of ids) if (!socket.follows(id)) await readAnew(id);
+}
+
+async function readAnew(id: string): Promise<void> {
+  try {
+    const run = runOfView(await readJob(id));
+    if (!socket.follows(id)) useRuns.setState((state) => ({ runs: new Map(state.runs).set(id, run) }));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) forgetJob(id);
+  }
+}
+
 onSocketEvents(takeEvents);
+onConnected(() => void catchUp());

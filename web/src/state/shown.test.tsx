@@ -7,9 +7,9 @@ import { NodeStatus } from "../canvas/NodeStatus";
 import { SeedNote } from "../canvas/SeedNote";
 import { setInput, setNodeView } from "../model/edit";
 import { useDocuments } from "./documents";
-import { changeMemory, memoryOf, shownJob, takeEvents, useRuns } from "./runs";
+import { catchUp, changeMemory, memoryOf, shownJob, takeEvents, useRuns } from "./runs";
 import { applyEvents } from "./run_events";
-import { SMALL, json, openAlone, serve } from "./testing";
+import { SMALL, jobView, json, openAlone, serve } from "./testing";
 import { useShown } from "./shown";
 
 function showing(seeds: object = {}): string {
@@ -77,6 +77,14 @@ it("keeps the drawn seed when asked to", () => {
   act(() => screen.getByRole("button").click());
   expect(useDocuments.getState().open[0]?.history.document.nodes["draw"]?.inputs["seed"]).toBe(4242);
   expect(screen.queryByRole("button")).toBeNull();
+});
+
+it("learns after a break how jobs ended that nobody followed meanwhile", async () => {
+  showing();
+  useRuns.setState((state) => ({ runs: new Map(state.runs).set("other", applyEvents(undefined, "other", [{ event: "job", state: "running" }])) }));
+  serve((request) => (request.path === "/v1/jobs/other" ? json(jobView("other", { state: "done", seconds: 3 })) : json({}, 404)));
+  await catchUp();
+  expect(useRuns.getState().runs.get("other")).toMatchObject({ state: "done", seconds: 3 });
 });
 
 it("shows of jobs sent together the one that runs", () => {
