@@ -141,11 +141,9 @@ def _about(check: Check, node: str, port: str) -> Iterator[str]:
         profile = check.profiles[at] if at is not None else None
         ports = {name for path, name in reached if path == problem.node}
         rules = [profile.rules[name] for name in ports if name in profile.rules] if profile is not None else []
-        if problem.code == "cycle" or (problem.code in AT_THE_PORT and problem.port in ports):
-            yield problem.message
-        elif problem.code == "mixed_types" and any(rule.type.is_generic for rule in rules):
-            yield problem.message
-        elif problem.code == "nested_list" and at is not None and ports & (check.flow.mapped[at] or set()):
+        is_mixed = problem.code == "mixed_types" and any(rule.type.is_generic for rule in rules)
+        is_nested = problem.code == "nested_list" and at is not None and bool(ports & (check.flow.mapped[at] or set()))
+        if problem.code == "cycle" or (problem.code in AT_THE_PORT and problem.port in ports) or is_mixed or is_nested:
             yield problem.message
 
 

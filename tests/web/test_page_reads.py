@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,17 +40,20 @@ TEXTS = [
     '{"format": "latentgraph/workflow", "version": "2.0"}',
     '{"format": "latentgraph/workflow", "version": "0.9"}',
     '{"format": "latentgraph/workflow", "version": [1, "x", null, {"a": true}]}',
-    "{%s}" % HEAD,
-    '{%s, "nodes": []}' % HEAD,
-    '{%s, "nodes": {"A": {}, "b": 1, "c": {}, "d": {"type": "x y"}, "e": {"type": "t", "inputs": 3}}}' % HEAD,
-    '{%s, "nodes": {"a": {"type": "t", "type_version": 0, "state": "off", "inptus": {}, "x-ok": 1}}}' % HEAD,
-    '{%s, "nodes": {"a": {"type": "t", "inputs": null, "type_version": null}}}' % HEAD,
-    '{%s, "nodes": {}, "inputs": {"a": 1, "b": {}, "c": {"to": []}, "d": {"to": ["x"]}, "e": {"to": "a.b", "label": 1}}}' % HEAD,
-    '{%s, "nodes": {}, "outputs": {"a": null, "b": {"from": 3}, "c": {"from": "a.b", "labl": ""}, "1": {}}}' % HEAD,
-    '{%s, "nodes": {}, "subgraphs": {"s": 1, "t": {"nodes": {"x": {"type": "#"}}, "view": 1, "zzz": 1}, "U": {}}}' % HEAD,
-    '{%s, "nodes": {}, "requires": {"models": 1, "packs": {}}, "view": null, "name": 1, "discription": ""}' % HEAD,
-    '{%s, "nodes": {"constructor": {"type": "t", "inputs": {"9": 1, "__proto__": 2, "1": {"b": 1, "0": []}}}}}' % HEAD,
     '{"format": "latentgraph/workflow", "version": "1.9", "2": 1, "nodes": {"a": {"new": 1, "1": 1, "type": "t"}}, "1": 2}',
+]
+#: Documents that are refused or unusual, without their head.
+FORMS = [
+    '"x-own": 1',
+    '"nodes": []',
+    '"nodes": {"A": {}, "b": 1, "c": {}, "d": {"type": "x y"}, "e": {"type": "t", "inputs": 3}}',
+    '"nodes": {"a": {"type": "t", "type_version": 0, "state": "off", "inptus": {}, "x-ok": 1}}',
+    '"nodes": {"a": {"type": "t", "inputs": null, "type_version": null}}',
+    '"nodes": {}, "inputs": {"a": 1, "b": {}, "c": {"to": []}, "d": {"to": ["x"]}, "e": {"to": "a.b", "label": 1}}',
+    '"nodes": {}, "outputs": {"a": null, "b": {"from": 3}, "c": {"from": "a.b", "labl": ""}, "1": {}}',
+    '"nodes": {}, "subgraphs": {"s": 1, "t": {"nodes": {"x": {"type": "#"}}, "view": 1, "zzz": 1}, "U": {}}',
+    '"nodes": {}, "requires": {"models": 1, "packs": {}}, "view": null, "name": 1, "discription": ""',
+    '"nodes": {"constructor": {"type": "t", "inputs": {"9": 1, "__proto__": 2, "1": {"b": 1, "0": []}}}}',
 ]
 
 
@@ -60,10 +64,14 @@ def server_says(text: str) -> dict[str, object]:
         return {"flaws": [(problem.code, problem.message, problem.node, problem.port) for problem in error.problems]}
 
 
+def page_says(answer: dict[str, Any]) -> dict[str, object]:  # Any: JSON
+    if "text" in answer:
+        return answer
+    return {"flaws": [(flaw["code"], flaw["message"], flaw.get("node"), flaw.get("port")) for flaw in answer["flaws"]]}
+
+
 @pytest.mark.slow
 def test_the_page_reads_and_refuses_as_the_server_does() -> None:
-    texts = [*TEXTS, *(path.read_text(encoding="utf-8") for path in FILES)]
+    texts = [*TEXTS, *(f"{{{HEAD}, {form}}}" for form in FORMS), *(path.read_text(encoding="utf-8") for path in FILES)]
     for text, answer in zip(texts, ask_page({"read": texts})["read"], strict=True):
-        if "flaws" in answer:
-            answer = {"flaws": [(flaw["code"], flaw["message"], flaw.get("node"), flaw.get("port")) for flaw in answer["flaws"]]}
-        assert answer == server_says(text), text
+        assert page_says(answer) == server_says(text), text

@@ -6,7 +6,8 @@
  */
 
 import type { JsonObject, WorkflowDocument } from "../model/document";
-import { type Answer, type Version, ask, askIfChanged, askText, newKey, queryText, upload } from "./http";
+import { randomId } from "../model/random";
+import { type Answer, type Version, ask, askIfChanged, askText, queryText, upload } from "./http";
 import type { components, operations } from "./schema";
 
 export { type Answer, Problem, type Version, type WorkflowProblem, sentence } from "./http";
@@ -121,7 +122,7 @@ export const deleteDraft = (id: string, etag: string): Promise<void> =>
 // Jobs and the queue.
 
 /** `key` makes it safe to send again: the same key is the same job. */
-export const createJob = (body: WithWorkflow<Schemas["JobRequest"]>, key: string = newKey()): Promise<JobView> =>
+export const createJob = (body: WithWorkflow<Schemas["JobRequest"]>, key: string = randomId()): Promise<JobView> =>
   valueOf(ask("POST", path("jobs"), { json: body, headers: { "Idempotency-Key": key } }));
 export const listJobs = (query: QueryOf<"list_jobs"> = {}, options: Options = {}): Promise<Schemas["JobPage"]> =>
   read(path("jobs"), query, options);
@@ -131,7 +132,7 @@ export const readNodes = (id: string, query: QueryOf<"read_nodes"> = {}): Promis
 /** The document's text, as it ran: seeds drawn. */
 export const readJobDocument = (id: string): Promise<Answer<string>> => askText("GET", path("jobs", id, "document"));
 export const cancelJob = (id: string): Promise<JobView> => post(path("jobs", id, "cancel"));
-export const retryJob = (id: string, body: Schemas["RetryRequest"] = {}, key: string = newKey()): Promise<JobView> =>
+export const retryJob = (id: string, body: Schemas["RetryRequest"] = {}, key: string = randomId()): Promise<JobView> =>
   valueOf(ask("POST", path("jobs", id, "retry"), { json: body, headers: { "Idempotency-Key": key } }));
 export const moveJob = (id: string, body: Schemas["MoveRequest"]): Promise<JobView> => post(path("jobs", id, "move"), body);
 export const deleteJob = (id: string): Promise<void> => valueOf(ask("DELETE", path("jobs", id)));

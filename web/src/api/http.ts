@@ -157,11 +157,6 @@ export function sentence(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A key that nobody else has; also where the page has no secure context. */
-export function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 function headersOf({ json, version, known, headers = {} }: Request): { [name: string]: string } {
   return {
     ...(json === undefined ? {} : { "Content-Type": "application/json" }),

@@ -22,7 +22,10 @@ const AGAIN_MS = 2000;
 /** Trade the token in the address, if there is one, and find out whether there is a session. */
 export async function beginSession(): Promise<void> {
   listenUnauthorized(() => useSession.setState({ state: "none" }));
-  window.addEventListener("hashchange", () => void trade(takeToken()));
+  window.addEventListener("hashchange", () => {
+    const token = takeToken();
+    if (token !== null) void trade(token);
+  });
   await trade(takeToken());
 }
 
@@ -43,8 +46,7 @@ async function trade(token: string | null): Promise<void> {
     else await openSession(token);
     useSession.setState({ state: "open" });
   } catch (error) {
-    if (error instanceof Problem && !error.isPassing) throw error;
-    if (error instanceof Problem && error.status === 401) {
+    if (error instanceof Problem && (error.status === 401 || !error.isPassing)) {
       // A link with an old token does no harm to a session that is good.
       if (token !== null) return trade(null);
       useSession.setState({ state: "none" });

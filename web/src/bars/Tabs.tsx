@@ -1,10 +1,11 @@
 /** The open documents as tabs: which is shown, what is not saved, what becomes of it. */
 
 import { useEffect, useRef } from "react";
+import { useShallow } from "zustand/react/shallow";
 
-import { useConflicts } from "../state/conflicts";
-import { type OpenDocument, useDocuments } from "../state/documents";
 import { closeTab, moveTab, newDocument, shownName } from "../documents/actions";
+import { useConflicts } from "../state/conflicts";
+import { useDocuments } from "../state/documents";
 import { isMirroring } from "../state/mirror";
 import { useIsChanged, useSaving } from "../state/saving";
 import { useTexts } from "../texts";
@@ -16,29 +17,39 @@ const TAB = "application/x-latentgraph-tab";
 
 function Tabs(): React.ReactNode {
   const t = useTexts();
-  const open = useDocuments((state) => state.open);
+  const ids = useDocuments(useShallow((state) => state.open.map((one) => one.id)));
   const active = useDocuments((state) => state.active);
-  const shown = open.find((one) => one.id === active);
   useNumbers();
   return (
     <nav className={styles["tabs"]} aria-label={t("documents.tabs")}>
       <ul className={styles["list"]}>
-        {open.map((one, index) => <Tab key={one.id} one={one} index={index} isActive={one === shown} />)}
+        {ids.map((id, index) => <Tab key={id} id={id} index={index} isActive={id === active} />)}
       </ul>
       <Button kind="quiet" label={t("documents.new")} onClick={newDocument}>+</Button>
-      {shown === undefined ? <PlainTitle /> : <Kept key={shown.id} one={shown} />}
+      {ids.includes(active) ? <Kept key={active} id={active} /> : <PlainTitle />}
     </nav>
   );
 }
 
-function Tab({ one, index, isActive }: { readonly one: OpenDocument; readonly index: number; readonly isActive: boolean }): React.ReactNode {
+/** What an open document is called; a tab renders again only when that changes. */
+function useName(id: string): string {
+  useTexts();
+  return useDocuments((state) => {
+    const one = state.open.find((candidate) => candidate.id === id);
+    return one === undefined ? "" : shownName(one);
+  });
+}
+
+function Tab({ id, index, isActive }: { readonly id: string; readonly index: number; readonly isActive: boolean }): React.ReactNode {
   const t = useTexts();
-  const isChanged = useIsChanged(one);
+  const isChanged = useIsChanged(id);
+  const name = useName(id);
+  const isUntitled = useDocuments((state) => state.open.find((one) => one.id === id)?.workflow == null);
   const element = useRef<HTMLLIElement>(null);
-  const name = shownName(one);
   useEffect(() => {
     if (isActive) element.current?.scrollIntoView({ inline: "nearest", block: "nearest" });
   }, [isActive]);
+  const close = (): void => void closeTab(id);
   return (
     <li
       ref={element}
@@ -46,7 +57,7 @@ function Tab({ one, index, isActive }: { readonly one: OpenDocument; readonly in
       data-active={isActive}
       draggable
       onDragStart={(event) => {
-        event.dataTransfer.setData(TAB, one.id);
+        event.dataTransfer.setData(TAB, id);
         event.dataTransfer.effectAllowed = "move";
       }}
       onDragOver={(event) => {
@@ -59,40 +70,49 @@ function Tab({ one, index, isActive }: { readonly one: OpenDocument; readonly in
         moveTab(moved, index);
       }}
       onAuxClick={(event) => {
-        if (event.button === 1) void closeTab(one.id);
+        if (event.button === 1) close();
       }}
     >
       <button
         type="button" className={styles["name"]} title={name} aria-current={isActive ? "page" : undefined}
-        onClick={() => useDocuments.getState().activate(one.id)}
+        onClick={() => useDocuments.getState().activate(id)}
       >
-        <span className={one.workflow === null ? styles["untitled"] : styles["text"]}>{name}</span>
+        <span className={isUntitled ? styles["untitled"] : styles["text"]}>{name}</span>
         {isChanged && <span className={styles["mark"]} aria-hidden="true">•</span>}
         {isChanged && <span className={styles["spoken"]}>, {t("documents.unsaved")}</span>}
       </button>
-      <button type="button" className={styles["close"]} aria-label={t("documents.close", { name })} title={t("documents.close", { name })} onClick={() => void closeTab(one.id)}>
+      <button type="button" className={styles["close"]} aria-label={t("documents.close", { name })} title={t("documents.close", { name })} onClick={close}>
         ×
       </button>
     </li>
   );
 }
 
-/** Whether the changes of the document that is shown are on the server, if they are not; and the title of the window. */
-function Kept({ one }: { readonly one: OpenDocument }): React.ReactNode {
+/** Where the changes of the document that is shown are, if not on the server; and the title of the window. */
+function Kept({ id }: { readonly id: string }): React.ReactNode {
   const t = useTexts();
-  const isChanged = useIsChanged(one);
-  const kept = useSaving((state) => state.states[one.id]);
-  const putAside = useConflicts((state) => state.putAside.find((conflict) => conflict.key === one.id || conflict.key.startsWith(`file:${one.id}:`)));
+  const isChanged = useIsChanged(id);
+  const name = useName(id);
+  const kept = useSaving((state) => state.states[id]);
+  const question = useConflicts((state) => state.putAside.find(({ key }) => key === id || key.startsWith(`file:${id}:`))?.key);
   useEffect(() => {
-    document.title = `${isChanged ? "• " : ""}${shownName(one)} – Latentgraph`;
-  });
-  if (putAside !== undefined) {
-    return <Button kind="quiet" className={styles["bad"] ?? ""} onClick={() => useConflicts.getState().again(putAside.key)}>{t("documents.state_conflict")}</Button>;
+    document.title = `${isChanged ? "• " : ""}${name} – Latentgraph`;
+  }, [isChanged, name]);
+  if (question !== undefined) {
+    const ask = (): void => useConflicts.getState().again(question);
+    return <Button kind="quiet" className={styles["bad"] ?? ""} onClick={ask}>{t("documents.state_conflict")}</Button>;
   }
-  if (kept === undefined || kept.state === "kept" || kept.state === "pending" || kept.state === "conflict") return null;
-  if (kept.state === "refused") return <span role="status" className={styles["bad"]} title={kept.detail ?? ""}>{t("documents.state_refused", { detail: kept.detail ?? "" })}</span>;
+  const detail = kept?.detail ?? "";
+  if (kept?.state === "refused") {
+    return <span role="status" className={styles["bad"]} title={detail}>{t("documents.state_refused", { detail })}</span>;
+  }
+  if (kept?.state !== "away") return null;
   const isSafe = isMirroring();
-  return <span role="status" className={isSafe ? styles["warn"] : styles["bad"]} title={kept.detail ?? ""}>{t(isSafe ? "documents.state_away" : "documents.state_away_unsafe")}</span>;
+  return (
+    <span role="status" className={isSafe ? styles["warn"] : styles["bad"]} title={detail}>
+      {t(isSafe ? "documents.state_away" : "documents.state_away_unsafe")}
+    </span>
+  );
 }
 
 function PlainTitle(): React.ReactNode {

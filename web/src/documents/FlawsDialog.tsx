@@ -11,7 +11,7 @@ interface Props {
   readonly flaws: readonly Flaw[];
 }
 
-/** A text that is no workflow: everything that is wrong with it, and the text itself to keep. */
+/** A text that is no workflow: everything that is wrong with it and where, and the text itself to keep. */
 export function FlawsDialog({ name, text, flaws }: Props): React.ReactNode {
   const t = useTexts();
   return (
@@ -19,10 +19,7 @@ export function FlawsDialog({ name, text, flaws }: Props): React.ReactNode {
       <p className={styles["text"]}>{t("documents.flaws_intro")}</p>
       <ul className={styles["flaws"]}>
         {flaws.map((flaw, index) => (
-          <li key={index}>
-            {placeOf(flaw) !== "" && <span className={styles["place"]}>{placeOf(flaw)}: </span>}
-            {flaw.message}
-          </li>
+          <li key={index}>{flaw.message}</li>
         ))}
       </ul>
       <div className={styles["buttons"]}>
@@ -31,10 +28,4 @@ export function FlawsDialog({ name, text, flaws }: Props): React.ReactNode {
       </div>
     </Dialog>
   );
-}
-
-/** Where in the file, as exactly as it is known. */
-function placeOf({ path, line, column }: Flaw): string {
-  if (line !== undefined) return column === undefined ? String(line) : `${line}:${column}`;
-  return path.join(".");
 }

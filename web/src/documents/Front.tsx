@@ -20,6 +20,7 @@ export function Front(): React.ReactNode {
   const isRestored = useSaving((state) => state.isRestored);
   return (
     <>
+      <h1 className={styles["spoken"]}>Latentgraph</h1>
       {isEmpty && isRestored && <div className={styles["gallery"]}><Templates /></div>}
       <div className={styles["notices"]}>
         {isAway && <p className={styles["notice"]} role="status">{t("documents.waiting_server")}</p>}

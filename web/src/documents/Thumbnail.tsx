@@ -39,7 +39,12 @@ export function Thumbnail({ name, etag }: { readonly name: string; readonly etag
     paint();
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", paint);
-    return () => dark.removeEventListener("change", paint);
+    const theme = new MutationObserver(paint);
+    theme.observe(window.document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => {
+      dark.removeEventListener("change", paint);
+      theme.disconnect();
+    };
   }, [document]);
   return <canvas ref={element} className={styles["thumbnail"]} width={WIDTH * 2} height={HEIGHT * 2} aria-hidden="true" />;
 }

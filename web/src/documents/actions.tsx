@@ -5,7 +5,7 @@ import { writeDocument } from "../model/canonical";
 import { emptyDocument } from "../model/document";
 import { type OpenDocument, activeDocument, useDocuments } from "../state/documents";
 import { openUntitled, titleOf, useSaving, wouldBeLost } from "../state/saving";
-import { Flawed, copy, fileNameOf, openDraft, openText, openWorkflow, remove, rename, restore, save, saveAs } from "../state/workflows";
+import { Flawed, copy, fileNameOf, flawsOf, openDraft, openText, openWorkflow, remove, rename, restore, save, saveAs } from "../state/workflows";
 import { t } from "../texts";
 import { showDialog } from "../ui/dialogs";
 import { say } from "../ui/toasts";
@@ -148,7 +148,13 @@ export function download(text: string, name: string): void {
 
 // Saved workflows.
 
-export const openEntry = (entry: WorkflowEntry): Promise<boolean> => attempt(() => openWorkflow(entry.name, entry.source), entry.name);
+export function openEntry(entry: WorkflowEntry): Promise<boolean> {
+  return attempt(async () => {
+    const flawed = entry.problem === null ? null : await flawsOf(entry.name);
+    if (flawed !== null) throw flawed;
+    await openWorkflow(entry.name, entry.source);
+  }, entry.name);
+}
 
 export function renameEntry(entry: WorkflowEntry): void {
   const title = t("documents.rename_title", { name: entry.name });

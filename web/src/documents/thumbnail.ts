@@ -13,6 +13,7 @@ const NODE_WIDTH = 220;
 const HEAD = 34;
 const ROW = 24;
 const MARGIN = 10;
+const HIGHEST_HEAD = 8;
 
 /** Where each node is drawn, in the document's own pixels; nodes without a place go in rows. */
 export function boxes(document: WorkflowDocument): ReadonlyMap<string, Box> {
@@ -69,7 +70,7 @@ export function draw(
     context.strokeStyle = colours.line;
     context.fillRect(x, y, wide, tall);
     context.fillStyle = colours.head;
-    context.fillRect(x, y, wide, Math.max(2, Math.min(tall, HEAD * high)));
+    context.fillRect(x, y, wide, Math.max(2, Math.min(tall, HEAD * high, HIGHEST_HEAD)));
     context.strokeRect(x, y, wide, tall);
   }
 }

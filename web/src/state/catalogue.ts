@@ -54,7 +54,7 @@ async function untilThere(set: Set): Promise<void> {
       return;
     } catch (error) {
       set({ waiting: sentence(error) });
-      if (!(error instanceof Problem) || !error.isPassing) throw error;
+      if (!(error instanceof Problem) || !error.isPassing) return;
       if (error.status === 401) await whenSession();
       await new Promise((resolve) => setTimeout(resolve, (error.retryAfterS ?? 0) * 1000 || pause));
     }

@@ -9,6 +9,7 @@ import { create } from "zustand";
 
 import { type ScopeId, type WorkflowDocument, emptyDocument } from "../model/document";
 import { type Edit, type History, applied, begin, redone, undone } from "../model/history";
+import { randomId } from "../model/random";
 
 export interface Viewport {
   readonly x: number;
@@ -50,7 +51,7 @@ interface Documents {
 }
 
 export function newId(): string {
-  return crypto.randomUUID();
+  return randomId();
 }
 
 export const useDocuments = create<Documents>()((set, get) => {

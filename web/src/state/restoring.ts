@@ -11,7 +11,7 @@ import { whenSession } from "../api/session";
 import { sameJson } from "../model/same";
 import { useDocuments } from "./documents";
 import { type Mirror, type Tabs, dropMirror, keepMirror, openPages, readMirrors, readTabs, showOpen } from "./mirror";
-import { adopt, useSaving } from "./saving";
+import { adopt, openCopy, useSaving } from "./saving";
 import { openDraft, openSaved, openTemplate } from "./workflows";
 
 /** Opened when there has never been anything in this browser. */
@@ -107,13 +107,13 @@ async function keepClosed(mirror: Mirror | undefined): Promise<void> {
 async function recover(mirror: Mirror, newest: Mirror | undefined): Promise<void> {
   if (newest === undefined || newest === mirror) return;
   if (![newest.document, ...newest.sent].some((document) => sameJson(mirror.document, document))) {
-    useDocuments.getState().add(mirror.document);
+    openCopy(mirror.document);
   }
   await dropMirror(mirror.id, mirror.page);
 }
 
 /** Ask again and again while the server is away. */
-export async function patiently<T>(step: () => Promise<T>): Promise<T> {
+async function patiently<T>(step: () => Promise<T>): Promise<T> {
   for (let pause = 300; ; pause = Math.min(pause * 2, 5000)) {
     try {
       return await step();

@@ -22,7 +22,7 @@ async function openPage() {
   pages.push(close);
   const { useDocuments } = documents;
   return {
-    close, restore: restoring.restore, useDocuments, useSaving: saving.useSaving, useConflicts, workflows, openUntitled: saving.openUntitled,
+    close, restore: restoring.restore, useDocuments, useSaving: saving.useSaving, useConflicts, workflows, openUntitled: saving.openUntitled, wouldBeLost: saving.wouldBeLost, saveNow: saving.saveNow,
     type: (text: string) => useDocuments.getState().apply("edit.undo", (now) => ({ ...now, description: text })),
     texts: () => useDocuments.getState().open.map((one) => one.history.document.description),
     state: () => saving.useSaving.getState().states[useDocuments.getState().active]?.state,
@@ -50,7 +50,8 @@ async function settled(): Promise<void> {
 /** Of something that waits for timers. */
 async function done<T>(promise: Promise<T>): Promise<T> {
   let isDone = false;
-  void promise.finally(() => { isDone = true; });
+  const end = (): void => { isDone = true; };
+  promise.then(end, end);
   for (let tries = 0; !isDone && tries < 200; tries += 1) await wait(50);
   return promise;
 }
@@ -100,6 +101,7 @@ describe("a draft", () => {
     page.type("ab");
     await wait(500);
     page.type("abc");
+    void page.saveNow();
     await wait(2000);
     expect(server.atOnce).toBe(1);
     server.release();
@@ -118,6 +120,34 @@ describe("a draft", () => {
     expect(server.drafts.size).toBe(0);
     expect(server.workflows.get("first")?.document).toMatchObject({ description: "a", name: "first" });
     expect(page.useDocuments.getState().open[0]).toMatchObject({ workflow: "first", base: server.workflows.get("first")?.etag });
+  });
+});
+
+describe("saving as a workflow", () => {
+  it("keeps as a draft what is typed while it is sent", async () => {
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    page.type("a");
+    await wait(1000);
+    server.hold();
+    const saving = page.workflows.saveAs(ID, "first");
+    await settled();
+    page.type("ab");
+    server.release();
+    await done(saving);
+    await wait(1500);
+    expect(server.workflows.get("first")?.document).toMatchObject({ description: "a" });
+    expect(server.drafts.get(ID)).toMatchObject({ workflow: "first", base: server.workflows.get("first")?.etag });
+    expect(server.drafts.get(ID)?.document).toMatchObject({ description: "ab", name: "first" });
+  });
+
+  it("does not replace a workflow of that name unasked", async () => {
+    server.put("first", { ...EMPTY, description: "of somebody" });
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    await expect(done(page.workflows.saveAs(ID, "first"))).rejects.toMatchObject({ status: 412, etag: server.workflows.get("first")?.etag });
+    expect(server.workflows.get("first")?.document).toMatchObject({ description: "of somebody" });
+    expect(page.useDocuments.getState().open[0]?.workflow).toBeNull();
   });
 });
 
@@ -169,6 +199,26 @@ describe("a server that dies", () => {
     await wait(2000);
     expect(again.question()).toBeUndefined();
     expect(server.drafts.get(ID)?.document).toMatchObject({ description: "abc" });
+  });
+});
+
+describe("closing a tab", () => {
+  it("asks only if neither the server nor this browser has the changes", async () => {
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    expect(await done(page.wouldBeLost(ID))).toBe(false);
+    server.isAway = true;
+    page.type("a");
+    await settled();
+    expect(await done(page.wouldBeLost(ID))).toBe(false);
+    vi.stubGlobal("indexedDB", { open: () => { throw new Error("no storage here"); } });
+    const without = await openPage();
+    without.openUntitled(EMPTY, null, "d2");
+    without.type("a");
+    await settled();
+    expect(await done(without.wouldBeLost("d2"))).toBe(true);
+    server.isAway = false;
+    expect(await done(without.wouldBeLost("d2"))).toBe(false);
   });
 });
 
@@ -282,6 +332,7 @@ describe("two pages with one draft", () => {
     await wait(1000);
     second.type("by the second, later");
     await wait(500);
+    expect(second.state()).toBe("conflict");
     second.close();
     const again = await openPage();
     await done(again.restore());

@@ -10,6 +10,7 @@ import { create } from "zustand";
 import type { DraftView } from "../api/client";
 import { useSession } from "../api/session";
 import type { WorkflowDocument } from "../model/document";
+import { sameJson } from "../model/same";
 import { type Choice, useConflicts } from "./conflicts";
 import { type OpenDocument, newId, useDocuments } from "./documents";
 import { type KeepState, Keeper, type Known, NOTHING_KNOWN } from "./keeper";
@@ -41,9 +42,13 @@ export function isChanged(one: OpenDocument, pristine: Saving["pristine"] = useS
   return one.saved === null ? pristine[one.id]?.document !== document : one.saved !== document;
 }
 
-/** For components: whether a document has unsaved changes. */
-export function useIsChanged(one: OpenDocument): boolean {
-  return useSaving((state) => isChanged(one, state.pristine));
+/** For components: whether an open document has unsaved changes. Renders again only when that changes. */
+export function useIsChanged(id: string): boolean {
+  const pristine = useSaving((state) => state.pristine);
+  return useDocuments((state) => {
+    const one = state.open.find((candidate) => candidate.id === id);
+    return one !== undefined && isChanged(one, pristine);
+  });
 }
 
 export function contentOf(one: OpenDocument): Content | null {
@@ -96,6 +101,7 @@ export function startSaving(): () => void {
     window.removeEventListener("online", now);
     keepers.forEach((keeper) => keeper.stop());
     keepers.clear();
+    remembered = null;
     useSaving.setState({ states: {}, pristine: {}, closed: [], isRestored: false });
   };
 }
@@ -154,6 +160,10 @@ export async function wouldBeLost(id: string): Promise<boolean> {
   return !keeper.isKept;
 }
 
+type RememberedTabs = Parameters<typeof keepTabs>[0];
+/** Panning the canvas changes the open documents sixty times a second, and the tabs never. */
+let remembered: RememberedTabs | null = null;
+
 function rememberTabs(): void {
   const { open, active } = useDocuments.getState();
   const { pristine, closed } = useSaving.getState();
@@ -162,7 +172,10 @@ function rememberTabs(): void {
     workflow: one.workflow,
     template: pristine[one.id]?.document === one.history.document ? (pristine[one.id]?.template ?? null) : null,
   }));
-  void keepTabs({ tabs, active, closed });
+  const now: RememberedTabs = { tabs, active, closed };
+  if (sameJson(now, remembered)) return;
+  remembered = now;
+  void keepTabs(now);
 }
 
 function listenerOf(id: string): ConstructorParameters<typeof Keeper>[1] {
@@ -215,10 +228,20 @@ export function settle(id: string, choice: Choice, theirs: DraftView): void {
   if (choice === "mine") return keeper.settle(theirs, null);
   const documents = useDocuments.getState();
   if (choice === "both") {
-    documents.add(one.history.document, { workflow: null });
+    openCopy(one.history.document);
     documents.activate(id);
   }
   takeOver(id, theirs);
+}
+
+/** A content as a document of its own, under a name that no other tab has. */
+export function openCopy(document: WorkflowDocument): void {
+  const { open, add } = useDocuments.getState();
+  const taken = new Set(open.map((one) => one.history.document.name));
+  const name = document.name ?? "";
+  let number = 2;
+  while (taken.has(`${name} ${number}`)) number += 1;
+  add(name === "" ? document : { ...document, name: `${name} ${number}` });
 }
 
 /** Another page's draft in place of the document, as one step that can be undone. */

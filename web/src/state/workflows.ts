@@ -32,9 +32,10 @@ import { type Flaw, readDocument } from "../model/read";
 import { sameJson } from "../model/same";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
+import { reload } from "./catalogue";
 import { useConflicts } from "./conflicts";
 import { type OpenDocument, useDocuments } from "./documents";
-import { adopt, isChanged, keeperOf, notClosed, openUntitled, takeOver, titleOf, useSaving } from "./saving";
+import { adopt, isChanged, keeperOf, notClosed, openCopy, openUntitled, saveNow, takeOver, titleOf, useSaving } from "./saving";
 
 interface Workflows {
   readonly entries: readonly WorkflowEntry[];
@@ -92,6 +93,11 @@ export async function refresh(): Promise<void> {
       isLoaded: true,
       problem: null,
     });
+    if (before.problem !== null) {
+      // The server is back: it has what it missed at once, and may know other node types.
+      void saveNow();
+      void reload();
+    }
     if (asked !== changes) return;
     for (const one of useDocuments.getState().open) {
       await notice(one, workflows);
@@ -120,10 +126,10 @@ async function notice(one: OpenDocument, entries: readonly WorkflowEntry[]): Pro
 
 const fileKey = (id: string, etag: string | null): string => `file:${id}:${etag ?? ""}`;
 
-/** Hold an open document against its file: load it again, or ask. */
-async function compareWithFile(id: string, before: OpenDocument | undefined = find(id)): Promise<void> {
-  if (before?.workflow == null) return;
-  const name = before.workflow;
+/** Hold an open document against its file: load it again (`isOurs`: without a word, we changed it), or ask. */
+async function compareWithFile(id: string, isOurs = false): Promise<void> {
+  const name = find(id)?.workflow ?? null;
+  if (name === null) return;
   const answer = await readWorkflow(name);
   const theirs = parsed(answer.value);
   const one = find(id);
@@ -133,7 +139,7 @@ async function compareWithFile(id: string, before: OpenDocument | undefined = fi
     useDocuments.getState().change(id, { base: answer.etag, saved: document });
   } else if (!isChanged(one)) {
     replace(id, theirs, answer.etag);
-    say(t("documents.reloaded", { name }));
+    if (!isOurs) say(t("documents.reloaded", { name }));
   } else {
     const etag = answer.etag;
     const time = useWorkflows.getState().entries.find((entry) => entry.name === name)?.modified ?? Date.now() / 1000;
@@ -153,7 +159,7 @@ async function compareWithFile(id: string, before: OpenDocument | undefined = fi
           await save(id);
           return;
         }
-        if (choice === "both") useDocuments.getState().add(now.history.document);
+        if (choice === "both") openCopy(now.history.document);
         useDocuments.getState().activate(id);
         replace(id, theirs, etag);
       },
@@ -324,6 +330,7 @@ export async function restore(name: string, version: number, etag: string | unde
   changes += 1;
   await restoreVersion(name, version, etag);
   changes += 1;
+  for (const one of useDocuments.getState().open) if (one.workflow === name) await compareWithFile(one.id, true);
   await refresh();
 }
 
