@@ -45,7 +45,6 @@ function Body({ item, isSelected }: { readonly item: NodeItem; readonly isSelect
     <div className={look.filter(Boolean).join(" ")} style={colour === undefined ? undefined : ({ "--node": colour } as CSSProperties)} data-node={item.id} data-type={node.type}>
       <Header item={item} tabIndex={tabIndex} />
       {isCollapsed ? <CollapsedPorts item={item} /> : rows.map((row) => <Line key={`${row.input?.name ?? ""}/${row.output?.name ?? ""}`} row={row} item={item} tabIndex={tabIndex} />)}
-      {type === undefined && !isCollapsed && rows.length === 0 && <p className={styles["quiet"]}>{t("nodes.missing")}</p>}
       <div className={styles["under"]}>
         <NodeStatus path={[...path, item.id].join("/")} />
         {seedsOf(item).map((port) => <SeedNote key={port} path={[...path, item.id].join("/")} node={item.id} port={port} />)}
@@ -114,6 +113,7 @@ function Line({ row, item, tabIndex }: { readonly row: Row; readonly item: NodeI
       {input !== undefined && <PortButton node={item.id} port={input} side="input" link={link} mood={mood(input.name, "input")} tabIndex={tabIndex} />}
       {input !== undefined && row.value && <ValueRow item={item} port={input} link={link} tabIndex={tabIndex} />}
       {input !== undefined && !row.value && <Label name={input.name} named={item.named[`<${input.name}`]} isMissing={link === null && !input.optional && input.default === undefined} />}
+      {input !== undefined && !row.value && link === null && <Held item={item} port={input.name} />}
       {output !== undefined && <OutputEye path={[...path, item.id].join("/")} port={output.name} />}
       {output !== undefined && <Label name={output.name} named={item.named[`>${output.name}`]} isRight />}
       {output !== undefined && <PortButton node={item.id} port={output} side="output" link={null} mood={mood(output.name, "output")} tabIndex={tabIndex} />}
@@ -129,6 +129,14 @@ export function Label({ name, named, isRight = false, isMissing = false }: { rea
       {name}
     </span>
   );
+}
+
+/** A value that a node holds where none can be edited: of a type that is missing. */
+function Held({ item, port }: { readonly item: NodeItem; readonly port: string }): ReactNode {
+  const value = item.node.inputs[port];
+  if (value === undefined) return null;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return <span className={styles["held"]} title={text}>{text}</span>;
 }
 
 function CollapsedPorts({ item }: { readonly item: NodeItem }): ReactNode {

@@ -33,6 +33,7 @@ export const NoteBox = memo(
             defaultValue={note.text}
             autoFocus
             aria-label={t("canvas.noteText")}
+            onFocus={(event) => event.currentTarget.setSelectionRange(note.text.length, note.text.length)}
             onChange={(event) => write(event.currentTarget.value)}
             onBlur={() => editing.stop(false)}
             onKeyDown={(event) => {

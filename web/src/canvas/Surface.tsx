@@ -29,7 +29,6 @@ import { Wires } from "./Wires";
 
 export const LEAST_ZOOM = 0.05;
 export const MOST_ZOOM = 3;
-const CULL_ABOVE = 150;
 const NODE_TYPES = { node: NodeBox, frame: FrameBox, note: NoteBox };
 const MORE_KEYS = ["Shift", "Control", "Meta"];
 const NO_EDGES: [] = [];
@@ -55,7 +54,7 @@ export function Surface(props: Props): ReactNode {
 function Inner({ live, scene, selection, view, size }: Props): ReactNode {
   const t = useTexts();
   const [first] = useState<View>(() => view ?? firstView(scene, size));
-  const { isFar, admitted, onView } = useAdmitting(live, first, size);
+  const { isFar, admitted, isShort, onView } = useAdmitting(live, first, size);
   const nodes = useNodes(live, selection, isFar, admitted);
   const hasMinimap = useCamera((state) => state.minimap);
   const isTouch = useTouch();
@@ -76,7 +75,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
     else openAddNode(at === undefined ? {} : { at });
   };
   return (
-    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onPointerDown={press} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={NO_EDGES}
@@ -86,9 +85,8 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         height={size.height}
         minZoom={LEAST_ZOOM}
         maxZoom={MOST_ZOOM}
-        onlyRenderVisibleElements={live.items.size > CULL_ABOVE}
         onNodesChange={onNodesChange}
-        onNodeDragStart={(event, node, dragged) => startDrag(dragged.length > 0 ? dragged.map((one) => one.id) : [node.id], event.altKey)}
+        onNodeDragStart={(event, node) => startDrag(withSelection(node.id), event.altKey)}
         onNodeDragStop={endDrag}
         onNodeDoubleClick={(_, node) => enter(node)}
         onMove={(_, now) => onView(now)}
@@ -110,8 +108,8 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         aria-label={t("canvas.named")}
       >
         <CameraHolder scene={live} size={size} />
-        {(isFar || admitted !== null) && <FarLayer scene={live} selection={selection} />}
-        {!isFar && admitted === null && <Wires scene={live} />}
+        {(isFar || isShort) && <FarLayer scene={live} selection={selection} />}
+        {!isFar && <Wires scene={live} />}
         <LinkLine scene={live} />
         <Reason />
         {hasMinimap && <Minimap scene={scene} />}
@@ -149,6 +147,17 @@ function onNodesChange(changes: NodeChange<FlowNode>[]): void {
     chooseWires([]);
   }
   if (places.size > 0) dragTo(places);
+}
+
+/** xyflow clears the selection with every click on the ground, also with the one that ends a marquee: that is ours. */
+function keepChosen(event: MouseEvent): void {
+  if ((event.target as HTMLElement).classList.contains("react-flow__pane")) event.stopPropagation();
+}
+
+/** What is dragged with an item: all that is selected, mounted or not. */
+function withSelection(id: string): Iterable<string> {
+  const selection = activeDocument()?.selection;
+  return selection?.has(id) === true ? selection : [id];
 }
 
 function enter(node: FlowNode): void {

@@ -1,71 +1,110 @@
 /**
- * Near or far, and which nodes are mounted: from afar none; coming near, those in view a few at a time, so that no frame
- * takes long; then all that xyflow shows.
+ * Near or far, and which items are mounted.
+ *
+ * From afar none are: one picture shows them all. Near, those in view and around it, a few per frame, so that no frame takes
+ * long, however many come into view at once; the picture shows the others meanwhile. One that is being edited stays.
  */
 
 import { useCallback, useEffect, useRef, useState } from "react";
 
-import { type View, meet, middleOf, seen } from "./geometry";
+import { type Box, type View, grown, meet, middleOf, seen } from "./geometry";
 import type { Scene } from "./scene";
 
 export const FAR_BELOW = 0.35;
 /** Coming back takes a little more, so that a zoom at the edge does not flicker. */
 const NEAR_FROM = 0.38;
-/** So few are mounted at once without being noticed. */
-const AT_ONCE = 16;
-const SLICE_MS = 8;
+/** A scene of so many items is mounted whole and at once. */
+const FEW = 40;
+/** Up to so many, what was mounted stays. */
+const SOME = 150;
+/** So many more than are wanted may stay mounted. */
+const SPARE = 12;
+const FIRST = 16;
+const PER_FRAME = 8;
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
 
 export interface Admitting {
   readonly isFar: boolean;
-  /** The nodes that are mounted so far; null: all. */
+  /** The items that are mounted; null: all. */
   readonly admitted: ReadonlySet<string> | null;
+  /** Whether something in view is not mounted yet. */
+  readonly isShort: boolean;
 }
 
-export function useAdmitting(scene: Scene, first: View, size: { readonly width: number; readonly height: number }): Admitting & { onView(view: View): void } {
-  const live = useRef(scene);
-  live.current = scene;
-  const [state, setState] = useState<Admitting>(() => (first.zoom < FAR_BELOW ? { isFar: true, admitted: null } : { isFar: false, admitted: firstOf(waiting(scene, first, size)) }));
+export function useAdmitting(scene: Scene, first: View, size: Size): Admitting & { onView(view: View): void } {
+  const live = useRef({ scene, size });
+  live.current = { scene, size };
   const view = useRef(first);
+  const [state, setState] = useState<Admitting>(() => begun(scene, first, size));
+  const frame = useRef(0);
+  const ask = useCallback((): void => {
+    if (frame.current !== 0) return;
+    frame.current = requestAnimationFrame(() => {
+      frame.current = 0;
+      setState((before) => next(before, live.current.scene, view.current, live.current.size));
+    });
+  }, []);
+  useEffect(ask, [ask, state, scene, size]);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
   const onView = useCallback((now: View): void => {
     view.current = now;
     setState((before) => {
       const isFar = now.zoom < (before.isFar ? NEAR_FROM : FAR_BELOW);
-      if (isFar === before.isFar) return before;
-      return isFar ? { isFar, admitted: null } : { isFar, admitted: firstOf(waiting(live.current, now, size)) };
+      return isFar === before.isFar ? before : begun(live.current.scene, now, live.current.size);
     });
-  }, [size]);
-  useEffect(() => {
-    if (state.admitted === null) return undefined;
-    const { admitted } = state;
-    const started = performance.now();
-    const handle = requestAnimationFrame(() => {
-      const rest = waiting(live.current, view.current, size).filter((id) => !admitted.has(id));
-      if (rest.length === 0) setState({ isFar: false, admitted: null });
-      else setState({ isFar: false, admitted: new Set([...admitted, ...rest.slice(0, sliceFor(performance.now() - started))]) });
-    });
-    return () => cancelAnimationFrame(handle);
-  }, [state, size]);
+    ask();
+  }, [ask]);
   return { ...state, onView };
 }
 
-/** How many next: fewer when frames are slow already. */
-function sliceFor(elapsed: number): number {
-  return elapsed > 3 * SLICE_MS ? 6 : 10;
+/** At first, and whenever it becomes near or far. */
+export function begun(scene: Scene, view: View, size: Size): Admitting {
+  if (view.zoom < FAR_BELOW) return { isFar: true, admitted: null, isShort: false };
+  if (scene.items.size <= FEW) return { isFar: false, admitted: null, isShort: false };
+  const visible = inside(scene, seen(view, size.width, size.height));
+  return { isFar: false, admitted: new Set(visible.slice(0, FIRST)), isShort: visible.length > FIRST };
 }
 
-function firstOf(ids: readonly string[]): ReadonlySet<string> | null {
-  return ids.length <= 2 * AT_ONCE ? null : new Set(ids.slice(0, AT_ONCE));
+/** A frame later: some more; or, when all are there, without those far out of view. The same object: nothing to do. */
+export function next(before: Admitting, scene: Scene, view: View, size: Size): Admitting {
+  const { isFar, admitted } = before;
+  if (isFar) return before;
+  if (admitted === null) return scene.items.size <= FEW ? before : { isFar, admitted: new Set(scene.items.keys()), isShort: false };
+  const region = seen(view, size.width, size.height);
+  const wanted = scene.items.size <= SOME ? inside(scene, region, true) : inside(scene, grown(region, Math.min(region.width, region.height) * 0.3));
+  const missing = wanted.filter((id) => !admitted.has(id));
+  if (missing.length > 0) {
+    const more = new Set([...admitted, ...missing.slice(0, PER_FRAME)]);
+    const isShort = missing.slice(PER_FRAME).some((id) => isSeen(scene, id, region));
+    return { isFar, admitted: more, isShort };
+  }
+  if (admitted.size > 1.25 * wanted.length + SPARE) return { isFar, admitted: new Set([...wanted, ...edited()]), isShort: false };
+  return before.isShort ? { ...before, isShort: false } : before;
 }
 
-/** What is in view, from the middle outwards. */
-function waiting(scene: Scene, view: View, { width, height }: { readonly width: number; readonly height: number }): readonly string[] {
-  const region = seen(view, width, height);
+function isSeen(scene: Scene, id: string, region: Box): boolean {
+  const item = scene.items.get(id);
+  return item !== undefined && meet(region, item);
+}
+
+/** Ids of the items in a region (`all`: of all items), from its middle outwards. */
+function inside(scene: Scene, region: Box, all = false): readonly string[] {
   const centre = middleOf(region);
   const found: { readonly id: string; readonly distance: number }[] = [];
   for (const item of scene.items.values()) {
-    if (!meet(region, item)) continue;
+    if (!all && !meet(region, item)) continue;
     const middle = middleOf(item);
     found.push({ id: item.id, distance: Math.hypot(middle.x - centre.x, middle.y - centre.y) });
   }
   return found.sort((a, b) => a.distance - b.distance).map((one) => one.id);
+}
+
+/** The item with the focus in it: what is typed there must not go with it. */
+function edited(): readonly string[] {
+  const id = document.activeElement?.closest<HTMLElement>(".react-flow__node")?.dataset["id"];
+  return id === undefined ? [] : [id];
 }

@@ -6,6 +6,7 @@
 
 import { create } from "zustand";
 
+import type { InputPort, OutputPort } from "../model/catalogue";
 import { type Verdict, judge } from "../model/connect";
 import { type WorkflowDocument, isLink, scopeOf, split } from "../model/document";
 import { addNode, connect, disconnect, freshId } from "../model/edit";
@@ -88,8 +89,10 @@ export function candidates(scene: Scene, from: PortEnd): readonly PortEnd[] {
 export function couldFit(scene: Scene, one: PortEnd, other: PortEnd): boolean {
   const [output, input] = one.side === "output" ? [one, other] : [other, one];
   if (output.side === input.side) return false;
-  const from = typeAt(scene.items.get(output.node), output);
-  const to = typeAt(scene.items.get(input.node), input);
+  const from = portAtEnd(scene.items.get(output.node), output)?.type;
+  const target = portAtEnd(scene.items.get(input.node), input);
+  const to = target?.type;
+  if (target !== undefined && "hint" in target && target.hint?.hint === "file") return false; // files are chosen in place
   if (from === undefined || to === undefined) return true;
   return scene.catalogue.fits[from]?.[to] !== undefined || !(from in scene.catalogue.fits);
 }
@@ -182,10 +185,10 @@ export function opposite(side: PortEnd["side"]): PortEnd["side"] {
   return side === "input" ? "output" : "input";
 }
 
-function typeAt(item: Item | undefined, end: PortEnd): string | undefined {
+function portAtEnd(item: Item | undefined, end: PortEnd): InputPort | OutputPort | undefined {
   if (item?.kind !== "node") return undefined;
-  const ports = end.side === "input" ? item.ports.inputs : item.ports.outputs;
-  return ports.find((port) => port.name === end.port)?.type;
+  const ports: readonly (InputPort | OutputPort)[] = end.side === "input" ? item.ports.inputs : item.ports.outputs;
+  return ports.find((port) => port.name === end.port);
 }
 
 export function portsOfSide(item: NodeItem, side: PortEnd["side"]): readonly PortEnd[] {

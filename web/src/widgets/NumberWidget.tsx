@@ -40,6 +40,7 @@ export function NumberField({ port, value, onChange, onEnd, label }: FieldProps)
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Tab") event.stopPropagation();
+    if (event.key === "Enter") event.preventDefault(); // or it would press the button that is focused next
     if (event.key === "Enter" && flaw === null) onEnd(true);
     if (event.key === "Escape") {
       onChange(typeof first.current === "number" ? first.current : undefined);

@@ -9,7 +9,6 @@ const texts: Same<typeof en> = {
   bypassed: "umgangen",
   missingTag: "fehlt",
   notInstalled: "Kein Knotentyp „{type}“ ist installiert. Der Knoten behält, was er enthält; installieren Sie das Paket dazu und laden Sie neu.",
-  missing: "Dieser Knotentyp ist nicht installiert. Was der Knoten enthält, bleibt erhalten.",
   input: "{name}: Eingang, {type}",
   optionalInput: "{name}: freiwilliger Eingang, {type}",
   linkedInput: "{name}: Eingang, {type}, verbunden mit {link}",

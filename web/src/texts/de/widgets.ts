@@ -4,7 +4,7 @@ import type { Same } from "../same";
 const texts: Same<typeof en> = {
   automatic: "automatisch",
   needed: "nötig",
-  random: "zufällig bei jedem Lauf",
+  random: "zufällig",
   on: "an",
   off: "aus",
   defaultIs: "{value} (Vorgabe)",

@@ -6,7 +6,6 @@ export default {
   bypassed: "bypassed",
   missingTag: "missing",
   notInstalled: "No node type “{type}” is installed. The node keeps all it holds; install the pack that has it, then reload.",
-  missing: "This node type is not installed. What the node holds is kept.",
   input: "{name}: input, {type}",
   optionalInput: "{name}: optional input, {type}",
   linkedInput: "{name}: input, {type}, linked from {link}",

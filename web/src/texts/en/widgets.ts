@@ -1,7 +1,7 @@
 export default {
   automatic: "automatic",
   needed: "needed",
-  random: "random for each run",
+  random: "random",
   on: "on",
   off: "off",
   defaultIs: "{value} (default)",
