@@ -67,7 +67,7 @@ function judged(flow: Flow, source: Found, from: string, to: PortSpot, reached: 
   if (output === null) return noOutput(flow, source, from, where);
   if (port?.hint?.hint === "file") return refused("file_linked", `${where} is linked; it takes ${files(port)}. Choose the file there.`);
   const circle = circleOf(flow, output, reached);
-  if (circle !== null) return refused("cycle", circle);
+  if (circle !== null) return circle;
   if (type === undefined || port === undefined) return DIRECT;
   return typed(flow, output, type, port, to, where);
 }
@@ -122,12 +122,18 @@ function typed(flow: Flow, output: PortSpot, type: NodeType, port: InputPort, to
 
 // Circles.
 
-function circleOf(flow: Flow, source: Spot, reached: readonly Spot[]): string | null {
+/** The refusal of a link that closes a circle. The sentence is made when it is asked for: half of all ports may have one. */
+function circleOf(flow: Flow, source: Spot, reached: readonly Spot[]): Refusal | null {
   const before = flow.ancestors(source);
   if (!reached.some((spot) => spot.path === source.path || before.has(spot.path))) return null;
-  const names = circle(flow, source, reached, new Map([...before, [source.path, source]]));
-  const shown = names.length > 10 ? [...names.slice(0, 8), `... (${names.length - 9} more)`, names.at(-1)] : names;
-  return `These nodes wait for each other: ${[...shown, names[0]].join(" -> ")}. Remove one of the links.`;
+  return {
+    ok: false, code: "cycle", converters: [],
+    get reason() {
+      const names = circle(flow, source, reached, new Map([...before, [source.path, source]]));
+      const shown = names.length > 10 ? [...names.slice(0, 8), `... (${names.length - 9} more)`, names.at(-1)] : names;
+      return `These nodes wait for each other: ${[...shown, names[0]].join(" -> ")}. Remove one of the links.`;
+    },
+  };
 }
 
 /** The circle that the validator would name: from the first node on it, always on to the first one after. */
@@ -143,20 +149,17 @@ function circle(flow: Flow, source: Spot, reached: readonly Spot[], among: Reado
     on.add(path);
     waiting.push(...(next.get(path) ?? []));
   }
-  const places = new Map([...on].map((path) => [path, placeOf(among.get(path) as Spot)]));
+  const places = new Map([...on].map((path) => [path, flow.placeOf(among.get(path) as Spot)]));
   const first = (paths: Iterable<string>): string =>
     [...paths].filter((path) => on.has(path)).reduce((one, other) => (isBefore(places.get(other) ?? [], places.get(one) ?? []) ? other : one));
-  const walked: string[] = [first(on)];
-  for (;;) {
-    const after = first(next.get(walked.at(-1) as string) ?? []);
-    const at = walked.indexOf(after);
-    if (at >= 0) return turned(walked.slice(at), first(walked.slice(at)));
-    walked.push(after);
+  const walked = new Set<string>();
+  let path = first(on);
+  while (!walked.has(path)) {
+    walked.add(path);
+    path = first(next.get(path) ?? []);
   }
-}
-
-function placeOf({ level, id }: Spot): readonly number[] {
-  return [...level.place, Object.keys(level.scope.nodes).indexOf(id)];
+  const round = [...walked].slice([...walked].indexOf(path));
+  return turned(round, first(round));
 }
 
 function isBefore(one: readonly number[], other: readonly number[]): boolean {

@@ -12,7 +12,7 @@ import {
   type Json, type JsonObject, NAME, type NamedInput, type Node, type NodeState, type Scope, type ScopeId, type WorkflowDocument,
   isLink, split, targets,
 } from "./document";
-import { wiresTo } from "./graph";
+import { wiresFrom, wiresTo } from "./graph";
 import type { Edit } from "./history";
 import { freshName } from "./interface";
 import { type Point, itemOf, withNodeViews, withView, withoutBoxes } from "./looks";
@@ -50,12 +50,18 @@ export function removeItems(scope: ScopeId, items: Iterable<string>, { heal }: {
     const bare = withoutBoxes(found, frames, notes);
     if (gone.size === 0) return bare;
     const bridge = heal === undefined ? () => null : bridgeOver(document, scope, found, gone, heal);
-    const cut = rewired(bare, {
-      source: (reference, to) => (gone.has(split(reference).node) ? bridge(reference, to) : reference),
-      target: (reference) => (gone.has(split(reference).node) ? null : reference),
-    });
+    const rewiring = {
+      source: (reference: string, to?: string) => (gone.has(split(reference).node) ? bridge(reference, to) : reference),
+      target: (reference: string) => (gone.has(split(reference).node) ? null : reference),
+    };
+    const cut = rewired(bare, rewiring, [...gone].flatMap((id) => fedBy(found, id)));
     return withoutNodes(cut, gone);
   });
+}
+
+/** The nodes that a node's outputs are linked to. */
+function fedBy(scope: Scope, id: string): string[] {
+  return wiresFrom(scope, id).map((wire) => split(wire.to).node);
 }
 
 function withoutNodes(scope: Scope, gone: ReadonlySet<string>): Scope {
@@ -121,6 +127,7 @@ function withInput(scope: Scope, id: string, port: string, value: Json | undefin
 export function connect(scope: ScopeId, from: string, to: string): Edit {
   const { node, port } = split(to);
   return inScope(scope, (found) => {
+    if (!Object.hasOwn(found.nodes, split(from).node)) return found;
     const linked = withInput(found, node, port, { link: from });
     return scope === "" && linked !== found ? withoutTarget(linked, to) : linked;
   });
@@ -181,7 +188,7 @@ export function renameNode(scope: ScopeId, id: string, newId: string): Edit {
       const { node, port } = split(reference);
       return node === id ? `${newId}.${port}` : reference;
     };
-    const changed = rewired(found, { source: rewrite, target: rewrite });
+    const changed = rewired(found, { source: rewrite, target: rewrite }, fedBy(found, id));
     const nodes = renamed(changed.nodes, id, newId);
     const views = changed.view?.nodes;
     const isShown = typeof views === "object" && views !== null && Object.hasOwn(views, id);

@@ -8,7 +8,7 @@
 
 import type { Catalogue, Fit, InputPort, NodeType } from "./catalogue";
 import { type Json, type NamedInput, type NamedOutput, type Node, type Scope, type ScopeId, type WorkflowDocument, isLink, split, targets } from "./document";
-import { membersOf, own } from "./members";
+import { membersOf, namesOf, own } from "./members";
 import { inputNamed } from "./ports";
 import { scopeIn } from "./scope";
 
@@ -80,7 +80,10 @@ export class Flow {
   private readonly levels = new Map<string, Level | null>();
   private readonly given = new Map<string, ReadonlyMap<string, Given>>();
   private readonly types = new Map<string, readonly WireType[] | null>();
+  private readonly followed = new Set<string>();
+  private isFollowing = false;
   private readonly before = new Map<string, ReadonlyMap<string, Spot>>();
+  private readonly positions = new Map<Level, ReadonlyMap<string, number>>();
   readonly root: Level;
 
   constructor(private readonly document: WorkflowDocument, scope: Scope, readonly catalogue: Catalogue) {
@@ -98,10 +101,20 @@ export class Flow {
     if (kept !== undefined) return kept;
     const type = own<Node>(level.scope.nodes, id)?.type ?? "";
     const scope = type.startsWith("#") && level.depth < MOST_NESTING ? own<Scope>(this.document.subgraphs, type.slice(1)) : undefined;
-    const place = scope === undefined ? [] : [...level.place, Object.keys(level.scope.nodes).indexOf(id)];
+    const place = scope === undefined ? [] : this.placeOf({ level, id, path });
     const inner = scope === undefined ? null : { scope, prefix: `${path}/`, depth: level.depth + 1, place, outer: { level, instance: id } };
     this.levels.set(path, inner);
     return inner;
+  }
+
+  /** Where a node stands in the order of nodes: positions from the outside in. */
+  placeOf({ level, id }: Spot): readonly number[] {
+    let positions = this.positions.get(level);
+    if (positions === undefined) {
+      positions = new Map(namesOf(level.scope.nodes).map((name, at) => [name, at]));
+      this.positions.set(level, positions);
+    }
+    return [...level.place, positions.get(id) ?? -1];
   }
 
   /** The output that a reference names, through the outputs of instances. */
@@ -185,16 +198,27 @@ export class Flow {
   typeOfOutput(spot: PortSpot): WireType | null {
     const type = this.typeAt(spot);
     const at = type?.outputs.findIndex((port) => port.name === spot.port) ?? -1;
-    return at < 0 ? null : (this.outputsOf(spot, type as NodeType)?.[at] ?? null);
+    if (at < 0) return null;
+    if (!this.isFollowing) this.follow(spot);
+    return this.types.get(spot.path)?.[at] ?? null;
   }
 
-  private outputsOf(spot: Spot, type: NodeType): readonly WireType[] | null {
-    const kept = this.types.get(spot.path);
-    if (kept !== undefined) return kept;
-    this.types.set(spot.path, null); // on a circle nothing is known
-    const { outputs } = this.evaluated(type, this.givenTo(spot));
-    this.types.set(spot.path, outputs);
-    return outputs;
+  /** Find the types of a node's outputs, those of all before it first: without recursion, for chains are long. */
+  private follow(spot: Spot): void {
+    const waiting = [spot];
+    this.isFollowing = true; // what is asked meanwhile is known, or lies on a circle
+    for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+      if (this.types.has(next.path)) waiting.pop();
+      else if (this.followed.has(next.path)) {
+        waiting.pop();
+        const type = this.typeAt(next);
+        this.types.set(next.path, type === undefined ? null : this.evaluated(type, this.givenTo(next)).outputs);
+      } else {
+        this.followed.add(next.path);
+        for (const source of this.sourcesOf(next)) if (!this.followed.has(source.path)) waiting.push(source);
+      }
+    }
+    this.isFollowing = false;
   }
 
   /** What a node of this type makes of these inputs. */

@@ -7,12 +7,13 @@
 import { NAME, type NamedInput, type NamedOutput, type Scope, type ScopeId, split } from "./document";
 import type { Edit } from "./history";
 import { membersOf, objectOf, own, withMember, without } from "./members";
-import { aroundInstances, inScope, replaced, rewired, scopeIn, tied, withPart } from "./scope";
+import { aroundInstances, inScope, isReference, replaced, rewired, scopeIn, tied, withPart } from "./scope";
 
 /** Add a named input, or change where one goes to. */
 export function nameInput(scope: ScopeId, name: string, { to, label }: { to: string | readonly string[]; label?: string }): Edit {
   return inScope(scope, (found) => {
-    if (!NAME.test(name)) return found;
+    const goals = typeof to === "string" ? [to] : to;
+    if (!NAME.test(name) || goals.length === 0 || !goals.every((target) => isThere(found, target))) return found;
     const old = own<NamedInput>(found.inputs, name);
     const input = labelled({ ...old, to: typeof to === "string" ? to : tied(to) }, label);
     return withPart(found, "inputs", withMember(found.inputs ?? {}, name, input));
@@ -22,10 +23,14 @@ export function nameInput(scope: ScopeId, name: string, { to, label }: { to: str
 /** Add a named output, or change where one comes from. */
 export function nameOutput(scope: ScopeId, name: string, { from, label }: { from: string; label?: string }): Edit {
   return inScope(scope, (found) => {
-    if (!NAME.test(name)) return found;
+    if (!NAME.test(name) || !isThere(found, from)) return found;
     const output = labelled({ ...own<NamedOutput>(found.outputs, name), from }, label);
     return withPart(found, "outputs", withMember(found.outputs ?? {}, name, output));
   });
+}
+
+function isThere(scope: Scope, reference: string): boolean {
+  return isReference(reference) && Object.hasOwn(scope.nodes, split(reference).node);
 }
 
 function labelled<T extends NamedInput | NamedOutput>(entry: T, label: string | undefined): T {

@@ -4,10 +4,10 @@
  * Coordinates are whole numbers. Items are node ids, "frame:ID" and "note:ID".
  */
 
-import { type Frame, type JsonObject, type NodeView, type Note, type Scope, type ScopeId, type View, isObject } from "./document";
+import { type Frame, type JsonObject, type NodeView, type Note, type Scope, type ScopeId, type View, isLink, isObject } from "./document";
 import type { Edit } from "./history";
 import { own, withMember, without } from "./members";
-import { inScope, withWires, withoutPoints } from "./scope";
+import { inScope, valueAt, withWires, withoutPoints } from "./scope";
 import { viewOf } from "./view";
 
 export interface Point {
@@ -81,7 +81,7 @@ export function setNote(scope: ScopeId, id: string, part: Change<Omit<Note, "id"
 /** Lead the wire that ends at a port ("node.port") through these points. */
 export function setWirePoints(scope: ScopeId, port: string, points: readonly (readonly [number, number])[]): Edit {
   return inScope(scope, (found) => {
-    if (points.length === 0) return withoutPoints(found, port);
+    if (points.length === 0 || !isLink(valueAt(found, port))) return withoutPoints(found, port);
     const wire = { points: points.map(([x, y]) => [whole(x), whole(y)] as const) };
     return withWires(found, withMember(viewOf(found).wires, port, wire));
   });

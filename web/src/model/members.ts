@@ -72,5 +72,6 @@ export function isSame(one: Json | undefined, other: Json | undefined): boolean 
 
 /** Whether JavaScript takes a key for an array position and puts it first. */
 function isPosition(name: string): boolean {
+  if (name > ":") return false; // most names begin with a letter
   return /^(?:0|[1-9][0-9]{0,9})$/.test(name) && Number(name) < 2 ** 32 - 1;
 }

@@ -12,6 +12,7 @@ import { type Json, type JsonObject, NAME, type WorkflowDocument, isObject } fro
 import { type Flaw, type Path, pathText, readJson } from "./jsontext";
 import { membersOf, namesOf, own } from "./members";
 import { byCodePoint, nearest } from "./nearest";
+import { isReference } from "./scope";
 
 export type { Flaw } from "./jsontext";
 
@@ -21,7 +22,6 @@ const FORMAT = "latentgraph/workflow";
 const VERSION = "1.0";
 const MAJOR = 1;
 const TYPE = /^(?:#[a-z][a-z0-9_]{0,63}|(?:[a-z][a-z0-9_-]{0,63}\/)?[A-Za-z_][A-Za-z0-9_]{0,63})$/;
-const REFERENCE = /^[a-z][a-z0-9_]{0,63}\.[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 /** The document of a text, in canonical order, or every reason why it is none. */
 export function readDocument(text: string): Reading {
@@ -144,7 +144,7 @@ class Form {
       if (!this.isNamed(name, "input", place.slice(0, -1)) || !this.isMap(entry, place, "`to`")) continue;
       const to = own<Json>(entry, "to") ?? null;
       const goals = Array.isArray(to) ? (to as readonly Json[]) : [to];
-      if (goals.length === 0 || !goals.every(isReference)) {
+      if (goals.length === 0 || !goals.every(refers)) {
         this.note("bad_named_input", place, `${pathText(place)}.to is ${short(to)}. Write "node.port", or a list of such targets.`, { port: name });
         continue;
       }
@@ -158,7 +158,7 @@ class Form {
       const place = [...path, "outputs", name];
       if (!this.isNamed(name, "output", place.slice(0, -1)) || !this.isMap(entry, place, "`from`")) continue;
       const from = own<Json>(entry, "from") ?? null;
-      if (!isReference(from)) {
+      if (!refers(from)) {
         this.note("bad_named_output", place, `${pathText(place)}.from is ${short(from)}. Write "node.port".`, { port: name });
         continue;
       }
@@ -220,8 +220,8 @@ class Form {
   }
 }
 
-function isReference(value: Json): boolean {
-  return typeof value === "string" && REFERENCE.test(value);
+function refers(value: Json): boolean {
+  return typeof value === "string" && isReference(value);
 }
 
 function kind(value: Json): string {

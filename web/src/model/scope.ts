@@ -11,6 +11,13 @@ import {
 import type { Edit } from "./history";
 import { membersOf, namesOf, objectOf, own, withMember, without } from "./members";
 
+const REFERENCE = /^[a-z][a-z0-9_]{0,63}\.[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+/** Whether a text reads "node.port" as named inputs and outputs write it. */
+export function isReference(text: string): boolean {
+  return REFERENCE.test(text);
+}
+
 /** The scope, or undefined if there is none of this id. */
 export function scopeIn(document: WorkflowDocument, id: ScopeId): Scope | undefined {
   return id === "" ? document : own(document.subgraphs, id);
@@ -78,12 +85,16 @@ export interface Rewiring {
   target?(reference: string): string | null;
 }
 
-/** The scope with its references rewritten: links, values of inputs, named inputs and outputs, wires' points. */
-export function rewired(scope: Scope, rewiring: Rewiring): Scope {
+/**
+ * The scope with its references rewritten: links, values of inputs, named inputs and outputs, wires' points.
+ *
+ * `touched`: the nodes whose inputs can be concerned, where that is known (of thousands it is a few).
+ */
+export function rewired(scope: Scope, rewiring: Rewiring, touched: Iterable<string> = Object.keys(scope.nodes)): Scope {
   const source = rewiring.source ?? ((reference: string) => reference);
   const target = rewiring.target ?? ((reference: string) => reference);
   let changed = scope;
-  const nodes = rewiredNodes(scope.nodes, source, target);
+  const nodes = rewiredNodes(scope.nodes, touched, source, target);
   if (nodes !== scope.nodes) changed = { ...changed, nodes };
   changed = withPart(changed, "inputs", changedMembers<NamedInput>(scope.inputs, (input) => retargeted(input, target)));
   changed = withPart(changed, "outputs", changedMembers<NamedOutput>(scope.outputs, (output) => {
@@ -108,10 +119,13 @@ export function valueAt(scope: Scope, reference: string): Json | undefined {
   return own<Json>(own<Node>(scope.nodes, node)?.inputs, port);
 }
 
-function rewiredNodes(nodes: Scope["nodes"], source: NonNullable<Rewiring["source"]>, target: NonNullable<Rewiring["target"]>): Scope["nodes"] {
+function rewiredNodes(
+  nodes: Scope["nodes"], touched: Iterable<string>, source: NonNullable<Rewiring["source"]>, target: NonNullable<Rewiring["target"]>,
+): Scope["nodes"] {
   let changed: { [id: string]: Node } | undefined;
-  for (const id of Object.keys(nodes)) {
-    const node = nodes[id] as Node;
+  for (const id of touched) {
+    const node = (changed ?? nodes)[id];
+    if (node === undefined) continue;
     const inputs = rewiredInputs(id, node.inputs, source, target);
     if (inputs !== node.inputs) (changed ??= { ...nodes })[id] = { ...node, inputs };
   }
@@ -119,33 +133,35 @@ function rewiredNodes(nodes: Scope["nodes"], source: NonNullable<Rewiring["sourc
 }
 
 function rewiredInputs(id: string, inputs: JsonObject, source: NonNullable<Rewiring["source"]>, target: NonNullable<Rewiring["target"]>): JsonObject {
-  return changedMembers<Json>(inputs, (value, name) => {
-    const to = `${id}.${name}`;
-    const now = target(to);
-    if (now === null) return undefined;
-    if (!isLink(value)) return value;
+  /** What becomes of an input: its name and value, or null. */
+  const after = (name: string): readonly [string, Json] | null => {
+    const to = `${id}.${name}`, value = inputs[name] as Json, now = target(to);
+    if (now === null) return null;
+    const called = now === to ? name : split(now).port;
+    if (!isLink(value)) return [called, value];
     const link = source(value.link, to);
-    return link === null ? undefined : link === value.link ? value : { ...value, link };
-  }, (name) => {
-    const now = target(`${id}.${name}`);
-    return now === null ? name : split(now).port;
-  }) ?? inputs;
+    return link === null ? null : [called, link === value.link ? value : { ...value, link }];
+  };
+  const isKept = (name: string): boolean => {
+    const kept = after(name);
+    return kept !== null && kept[0] === name && kept[1] === inputs[name];
+  };
+  if (Object.keys(inputs).every(isKept)) return inputs;
+  return objectOf(namesOf(inputs).map(after).filter((member) => member !== null));
 }
 
-/** The members with each value changed (undefined takes it out), and renamed; the same object if none is. */
+/** The members with each value changed (undefined takes it out); the same object if none is. */
 export function changedMembers<T>(
-  object: { readonly [name: string]: T } | undefined,
-  change: (value: T, name: string) => T | undefined,
-  rename: (name: string) => string = (name) => name,
+  object: { readonly [name: string]: T } | undefined, change: (value: T, name: string) => T | undefined,
 ): { readonly [name: string]: T } | undefined {
   if (object === undefined) return undefined;
   let isChanged = false;
   const kept: [string, T][] = [];
   for (const name of namesOf(object)) {
     const value = object[name] as T;
-    const now = change(value, name), called = rename(name);
-    if (now !== value || called !== name) isChanged = true;
-    if (now !== undefined) kept.push([called, now]);
+    const now = change(value, name);
+    if (now !== value) isChanged = true;
+    if (now !== undefined) kept.push([name, now]);
   }
   return isChanged ? objectOf(kept) : object;
 }

@@ -14,7 +14,7 @@ import type { Edit } from "./history";
 import { freshName } from "./interface";
 import { itemOf, withNodeViews, withView, withoutBoxes } from "./looks";
 import { membersOf, namesOf, objectOf, own, withMember, without } from "./members";
-import { changedMembers, inScope, replaced, rewired, scopeIn, tied, withPart } from "./scope";
+import { changedMembers, inScope, isReference, replaced, rewired, scopeIn, tied, withPart } from "./scope";
 import { viewOf } from "./view";
 
 /** An id that no subgraph of the document has. */
@@ -32,6 +32,7 @@ export function makeSubgraph(scope: ScopeId, items: Iterable<string>, name: stri
     const id = freshSubgraphId(document, name);
     const boxes = (kind: "frame" | "note"): ReadonlySet<string> => new Set(chosen.filter((item) => item.kind === kind).map((item) => item.id));
     const making = new Making(outer, inside, id);
+    if (!making.canBeNamed) return document;
     const around = replaced(document, scope, making.around(boxes("frame"), boxes("note")));
     return { ...around, subgraphs: withMember(around.subgraphs ?? {}, id, making.subgraph(boxes("frame"), boxes("note"))) };
   };
@@ -74,6 +75,11 @@ class Making {
     if (this.outputs.has(from)) return;
     const taken = new Set(this.outputs.values());
     this.outputs.set(from, freshName(split(from).port, (name) => taken.has(name)));
+  }
+
+  /** False where a link crosses at a port that no named input or output can write ("node.7", of a missing type). */
+  get canBeNamed(): boolean {
+    return [...[...this.inputs.values()].flatMap((input) => input.to), ...this.outputs.keys()].every(isReference);
   }
 
   /** The scope with the instance in place of the nodes. */
