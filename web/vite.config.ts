@@ -17,5 +17,5 @@ export default defineConfig({
   worker: { format: "es" },
   // Tests read the workflows and vectors that lie beside web/.
   server: { fs: { allow: [".."] }, proxy: { "/v1": { target: server, ws: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
 });

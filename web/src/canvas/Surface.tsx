@@ -7,6 +7,7 @@ import { useCamera } from "../state/camera";
 import { activeDocument, useDocuments } from "../state/documents";
 import { openContextMenu } from "../state/menu";
 import { openAddNode } from "../state/palette";
+import { usePreferences } from "../state/preferences";
 import { useTexts } from "../texts";
 import { useAdmitting } from "./admitting";
 import { CameraHolder } from "./CameraHolder";
@@ -56,7 +57,8 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
   const [first] = useState<View>(() => view ?? firstView(scene, size));
   const { isFar, admitted, isShort, onView } = useAdmitting(live, first, size);
   const nodes = useNodes(live, selection, isFar, admitted);
-  const hasMinimap = useCamera((state) => state.minimap);
+  const hasMinimap = usePreferences((state) => state.minimap);
+  const snap = usePreferences((state) => state.snap);
   const isTouch = useTouch();
   const element = useRef<HTMLDivElement>(null);
   useWheel(element);
@@ -91,7 +93,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         onNodeDoubleClick={(_, node) => enter(node)}
         onMove={(_, now) => onView(now)}
         onMoveEnd={(_, now) => useDocuments.getState().look(now)}
-        snapToGrid
+        snapToGrid={snap}
         snapGrid={[GRID, GRID]}
         nodeDragThreshold={3}
         panOnDrag={isTouch ? true : [1]}

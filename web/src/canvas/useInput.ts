@@ -1,15 +1,17 @@
 import { useReactFlow } from "@xyflow/react";
 import { type RefObject, useEffect, useState } from "react";
 
+import { preferences } from "../state/preferences";
 import { isTrackpad } from "./wheel";
 
-/** Two fingers on a trackpad move the view; everything else of a wheel is left to zoom. */
+/** Two fingers on a trackpad move the view, and so does a wheel if its user wants that; everything else of a wheel is left to zoom. */
 export function useWheel(element: RefObject<HTMLElement | null>): void {
   const flow = useReactFlow();
   useEffect(() => {
     const target = element.current;
     const roll = (event: WheelEvent): void => {
-      if (!isTrackpad(event) || (event.target as HTMLElement).closest(".nowheel") !== null) return;
+      const isMoved = isTrackpad(event) || (preferences().wheel === "pan" && !event.ctrlKey && !event.metaKey);
+      if (!isMoved || (event.target as HTMLElement).closest(".nowheel") !== null) return;
       event.preventDefault();
       event.stopPropagation();
       const { x, y, zoom } = flow.getViewport();

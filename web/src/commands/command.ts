@@ -18,6 +18,12 @@ export interface Command {
    */
   readonly keys?: readonly string[];
   readonly whileTyping?: boolean;
+  /** The browser tells of these keys by an event of its own (copy, cut, paste), and that runs it. */
+  readonly byEvent?: boolean;
+  /** Not in the list of commands: it only makes sense by its keys or in a menu. */
+  readonly hidden?: boolean;
+  /** Context menus it stands in, beside those that `menus/entries.ts` lists. */
+  readonly menus?: readonly ("canvas" | "node" | "wire" | "frame" | "note")[];
   /** Whether it can be run now; without: always. */
   enabled?(): boolean;
   run(): void | Promise<void>;

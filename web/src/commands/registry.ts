@@ -2,7 +2,7 @@
 
 import type { Command } from "./command";
 
-const modules = import.meta.glob<{ default?: Command }>(["./*.ts", "!./*.test.ts", "!./command.ts", "!./registry.ts", "!./keyboard.ts"], {
+const modules = import.meta.glob<{ default?: Command }>(["./*.ts", "!./*.test.ts", "!./command.ts", "!./registry.ts", "!./keyboard.ts", "!./keys.ts", "!./testing.ts"], {
   eager: true,
 });
 

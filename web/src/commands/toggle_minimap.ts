@@ -1,4 +1,4 @@
-import { toggleMinimap } from "../state/camera";
+import { usePreferences } from "../state/preferences";
 import type { Command } from "./command";
 
 const command: Command = {
@@ -6,6 +6,6 @@ const command: Command = {
   title: "canvas.toggleMinimap",
   group: "canvas.viewGroup",
   keys: ["Shift+M"],
-  run: toggleMinimap,
+  run: () => usePreferences.getState().set({ minimap: !usePreferences.getState().minimap }),
 };
 export default command;

@@ -3,15 +3,15 @@
  * when it is first shown. `state/layout.ts` says which panels are shown.
  */
 
-import type { ComponentType, LazyExoticComponent } from "react";
+import type { ComponentType, LazyExoticComponent, ReactNode } from "react";
 
 import type { TextKey } from "../texts";
 
 export interface Panel {
   readonly id: string;
   readonly title: TextKey;
-  /** One or two characters, or an emoji-free symbol, on its button. */
-  readonly icon: string;
+  /** The drawing on its button (`ui/icons.tsx`). */
+  readonly icon: ReactNode;
   readonly side: "left" | "right";
   readonly order: number;
   readonly Component: LazyExoticComponent<ComponentType>;

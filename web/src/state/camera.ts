@@ -29,15 +29,10 @@ export interface Camera {
 
 interface CameraState {
   readonly camera: Camera | null;
-  readonly minimap: boolean;
 }
 
-export const useCamera = create<CameraState>()(() => ({ camera: null, minimap: true }));
+export const useCamera = create<CameraState>()(() => ({ camera: null }));
 
 export function camera(): Camera | null {
   return useCamera.getState().camera;
-}
-
-export function toggleMinimap(): void {
-  useCamera.setState((state) => ({ minimap: !state.minimap }));
 }

@@ -8,10 +8,12 @@
 import { create } from "zustand";
 
 import deCanvas from "./de/canvas";
+import deColours from "./de/colours";
 import deCommands from "./de/commands";
 import deDocuments from "./de/documents";
 import deEdit from "./de/edit";
 import deGallery from "./de/gallery";
+import deInspector from "./de/inspector";
 import deLayout from "./de/layout";
 import deNodes from "./de/nodes";
 import dePalette from "./de/palette";
@@ -20,10 +22,12 @@ import deRun from "./de/run";
 import deSettings from "./de/settings";
 import deWidgets from "./de/widgets";
 import enCanvas from "./en/canvas";
+import enColours from "./en/colours";
 import enCommands from "./en/commands";
 import enDocuments from "./en/documents";
 import enEdit from "./en/edit";
 import enGallery from "./en/gallery";
+import enInspector from "./en/inspector";
 import enLayout from "./en/layout";
 import enNodes from "./en/nodes";
 import enPalette from "./en/palette";
@@ -34,10 +38,12 @@ import enWidgets from "./en/widgets";
 
 const en = {
   canvas: enCanvas,
+  colours: enColours,
   commands: enCommands,
   documents: enDocuments,
   edit: enEdit,
   gallery: enGallery,
+  inspector: enInspector,
   layout: enLayout,
   nodes: enNodes,
   palette: enPalette,
@@ -48,10 +54,12 @@ const en = {
 } as const;
 const de: Texts = {
   canvas: deCanvas,
+  colours: deColours,
   commands: deCommands,
   documents: deDocuments,
   edit: deEdit,
   gallery: deGallery,
+  inspector: deInspector,
   layout: deLayout,
   nodes: deNodes,
   palette: dePalette,
@@ -87,9 +95,14 @@ export function t(key: TextKey, values: { readonly [name: string]: string | numb
 
 /** For components: `t` that renders again when the language changes. */
 export function useTexts(): typeof t {
-  const language = useLanguage((state) => state.language);
-  return (key, values = {}) => textIn(language, key, values);
+  return IN[useLanguage((state) => state.language)];
 }
+
+/** The same function as long as the language is. */
+const IN: { readonly [L in Language]: typeof t } = {
+  en: (key, values = {}) => textIn("en", key, values),
+  de: (key, values = {}) => textIn("de", key, values),
+};
 
 function textIn(language: Language, key: TextKey, values: { readonly [name: string]: string | number }): string {
   const [area, name] = key.split(".") as [keyof Texts, string];

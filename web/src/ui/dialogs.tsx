@@ -3,7 +3,9 @@
 import { type ReactNode, Suspense, useEffect, useRef } from "react";
 import { create } from "zustand";
 
+import { useTexts } from "../texts";
 import styles from "./dialogs.module.css";
+import { Icon } from "./icons";
 
 interface Shown {
   readonly number: number;
@@ -35,6 +37,8 @@ export function Dialogs(): ReactNode {
   return shown.map((one) => <Suspense key={one.number}>{one.content}</Suspense>);
 }
 
+const FIRST = "form input:not([type=hidden]), form textarea, form select, input[type=search]";
+
 interface Props {
   readonly title: string;
   readonly children: ReactNode;
@@ -45,10 +49,13 @@ interface Props {
 
 /** A modal dialog with a title. Focus goes into it and comes back. */
 export function Dialog({ title, children, onClose, size = "m" }: Props): ReactNode {
+  const t = useTexts();
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
+    // The browser would take the cross, which comes first; one comes to type or to choose.
+    element.current?.querySelector<HTMLElement>(FIRST)?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };
@@ -70,8 +77,8 @@ export function Dialog({ title, children, onClose, size = "m" }: Props): ReactNo
     >
       <header className={styles["header"]}>
         <h2>{title}</h2>
-        <button type="button" className={styles["close"]} onClick={close} aria-label="×">
-          ×
+        <button type="button" className={styles["close"]} onClick={close} aria-label={t("layout.close_dialog")} title={t("layout.close_dialog")}>
+          <Icon name="close" size={16} />
         </button>
       </header>
       <div className={styles["body"]}>{children}</div>

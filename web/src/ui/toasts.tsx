@@ -2,6 +2,8 @@
 
 import { create } from "zustand";
 
+import { useTexts } from "../texts";
+import { Icon } from "./icons";
 import styles from "./toasts.module.css";
 
 export type ToastKind = "plain" | "good" | "warn" | "bad";
@@ -29,6 +31,7 @@ function unsay(number: number): void {
 
 /** Where toasts appear; once in the page. */
 export function Toasts(): React.ReactNode {
+  const t = useTexts();
   const shown = useToasts((state) => state.shown);
   return (
     <div className={styles["toasts"]} role="status" aria-live="polite">
@@ -38,7 +41,7 @@ export function Toasts(): React.ReactNode {
           {one.action !== undefined && (
             <button type="button" onClick={() => { unsay(one.number); one.action?.run(); }}>{one.action.title}</button>
           )}
-          <button type="button" aria-label="×" onClick={() => unsay(one.number)}>×</button>
+          <button type="button" aria-label={t("layout.close_dialog")} title={t("layout.close_dialog")} onClick={() => unsay(one.number)}><Icon name="close" size={14} /></button>
         </div>
       ))}
     </div>

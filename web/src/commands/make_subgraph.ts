@@ -1,0 +1,26 @@
+import { makeSubgraph } from "../model/subgraphs";
+import { activeDocument, useDocuments } from "../state/documents";
+import { t } from "../texts";
+import { askText } from "../ui/ask";
+import type { Command } from "./command";
+import { apply, chosenNodes, hasNodes, here } from "./here";
+
+const command: Command = {
+  id: "make_subgraph",
+  title: "edit.make_subgraph",
+  group: "edit.subgraphs",
+  keys: ["Mod+Shift+G"],
+  enabled: hasNodes,
+  async run() {
+    const at = here();
+    if (at === null) return;
+    const name = await askText({ title: t("edit.make_subgraph"), label: t("edit.subgraph_name"), value: t("edit.new_subgraph"), hint: t("edit.name_hint") });
+    if (name === null) return;
+    apply("edit.make_subgraph", makeSubgraph(at.scopeId, chosenNodes(at), name));
+    // The instance is the node that was not there before.
+    const after = here();
+    const added = Object.keys(after?.scope.nodes ?? {}).filter((id) => !Object.hasOwn(at.scope.nodes, id));
+    if (activeDocument() !== undefined) useDocuments.getState().select(added);
+  },
+};
+export default command;

@@ -1,0 +1,16 @@
+import { createElement, lazy } from "react";
+
+import { showDialog } from "../ui/dialogs";
+import type { Command } from "./command";
+
+// It lists all commands, of which this is one: loaded when it is shown.
+const Shortcuts = lazy(async () => ({ default: (await import("../palette/Shortcuts")).Shortcuts }));
+
+const command: Command = {
+  id: "show_shortcuts",
+  title: "commands.show_shortcuts",
+  group: "commands.group",
+  keys: ["?"],
+  run: () => void showDialog(createElement(Shortcuts)),
+};
+export default command;

@@ -1,0 +1,39 @@
+/** What the server answers, asked when a part of the panel is opened, and again by a button. */
+
+import { useCallback, useEffect, useState } from "react";
+
+import { sentence } from "../../api/client";
+
+export interface Asked<T> {
+  readonly value: T | null;
+  /** Why there is none: a sentence. */
+  readonly problem: string | null;
+  ask(): Promise<void>;
+}
+
+export function useAsked<T>(read: () => Promise<T>): Asked<T> {
+  const [value, setValue] = useState<T | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const ask = useCallback(async (): Promise<void> => {
+    try {
+      setValue(await read());
+      setProblem(null);
+    } catch (error) {
+      setProblem(sentence(error));
+    }
+  }, [read]);
+  useEffect(() => void ask(), [ask]);
+  return { value, problem, ask };
+}
+
+/** Bytes in the unit that suits them. */
+export function sized(bytes: number, language: string): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
+}
