@@ -48,6 +48,11 @@ it("leaves nothing running in a job that has ended", () => {
   expect(after.seconds).toBe(7);
 });
 
+it("says nothing of nodes that were not wanted when a job is done", () => {
+  const after = applyEvents(begun, "j", [{ event: "node", node: "a", state: "done", seconds: 1 }, { event: "end", state: "done" }]);
+  expect([...after.rows.keys()]).toEqual(["a"]);
+});
+
 it("begins anew when the process of a job died and it waits again", () => {
   const after = applyEvents(begun, "j", [{ event: "job", state: "queued" }]);
   expect(after.rows.size).toBe(0);

@@ -141,11 +141,12 @@ function mappedState(elements: { readonly [state: string]: number }, otherwise: 
   return (["failed", "cancelled", "skipped", "done", "cached"] as const).find((state) => (elements[state] ?? 0) > 0) ?? otherwise;
 }
 
-/** Nothing of an ended job runs or waits. */
+/** Nothing of an ended job runs or waits; what still waits when it is done was not wanted. */
 function settle(rows: Map<string, NodeRow>, state: JobState): void {
   for (const row of rows.values()) {
     if (row.state !== "running" && row.state !== "waiting") continue;
     const { progress: _, ...rest } = row;
-    rows.set(row.id, { ...rest, state: state === "done" ? "skipped" : "cancelled" });
+    if (state === "done" && row.state === "waiting") rows.delete(row.id);
+    else rows.set(row.id, { ...rest, state: state === "done" ? "done" : "cancelled" });
   }
 }

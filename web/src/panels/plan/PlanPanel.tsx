@@ -19,7 +19,6 @@ export default function PlanPanel(): React.ReactNode {
   const { plan, failure } = usePlan();
   return (
     <div className={styles["panel"]}>
-      <div className={styles["head"]}><h2>{t("run.plan_title")}</h2></div>
       {failure !== null && <p className={styles["notice"]}>{failure}</p>}
       {plan === null ? <p className={styles["empty"]}>{t("run.plan_empty")}</p> : (
         <>

@@ -10,7 +10,6 @@ export default function ProblemsPanel(): React.ReactNode {
   const problems = usePlan((state) => state.problems);
   return (
     <div className={styles["panel"]}>
-      <div className={styles["head"]}><h2>{t("run.problems_title")}</h2></div>
       {problems.length === 0 && <p className={styles["empty"]}>{t("run.problems_none")}</p>}
       <ul className={styles["list"]} aria-live="polite">
         {problems.map((problem) => (

@@ -20,7 +20,6 @@ export default function QueuePanel(): React.ReactNode {
   return (
     <div className={styles["panel"]}>
       <div className={styles["head"]}>
-        <h2>{t("run.queue_title")}</h2>
         {view !== null && (
           <Button aria-pressed={view.is_paused} onClick={() => void setPaused(!view.is_paused)}>
             {view.is_paused ? t("run.queue_resume") : t("run.queue_pause")}

@@ -28,7 +28,6 @@ export default function SweepPanel(): React.ReactNode {
   return (
     <div className={styles["panel"]}>
       <div className={styles["head"]}>
-        <h2>{t("run.sweep_title")}</h2>
         {sweep !== undefined && <Cancel sweep={sweep} />}
         <Button onClick={() => showDialog(<SweepDialog />)}>{t("run.sweep")}</Button>
       </div>
