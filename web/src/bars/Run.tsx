@@ -7,6 +7,7 @@ import { useDocument, useDocuments } from "../state/documents";
 import { secondsText, sizeText } from "../state/format";
 import { useLayout } from "../state/layout";
 import { usePlan } from "../state/plan";
+import { usePreferences } from "../state/preferences";
 import { useQueue } from "../state/queue";
 import { cancelActive, runActive } from "../state/run";
 import { type Run, countsOf, isFinal } from "../state/run_events";
@@ -142,7 +143,8 @@ export function PlanText(): React.ReactNode {
 
 function Menu({ close }: { close(): void }): React.ReactNode {
   const t = useTexts();
-  const { count, onChange, previews, set } = useRunSettings();
+  const { count, onChange, set } = useRunSettings();
+  const previews = usePreferences((state) => state.previews);
   const command = (id: string) => () => {
     close();
     runCommand(id);
@@ -167,7 +169,7 @@ function Menu({ close }: { close(): void }): React.ReactNode {
         {t("run.on_change")}
       </label>
       <label className={styles["check"]}>
-        <input type="checkbox" checked={previews} onChange={(event) => set({ previews: event.target.checked })} />
+        <input type="checkbox" checked={previews} onChange={(event) => usePreferences.getState().set({ previews: event.target.checked })} />
         {t("run.previews")}
       </label>
     </div>

@@ -2,15 +2,15 @@
 
 import { useEffect, useRef } from "react";
 
+import { usePreferences } from "../state/preferences";
 import { attachPreview, useHasPreview } from "../state/previews";
-import { useRunSettings } from "../state/run_settings";
 import { useIsRunning, useShown } from "../state/shown";
 import { useTexts } from "../texts";
 import styles from "./NodePreview.module.css";
 
 export function NodePreview({ path }: { readonly path: string }): React.ReactNode {
   const job = useShown((state) => state.job) ?? "";
-  const isWanted = useRunSettings((state) => state.previews);
+  const isWanted = usePreferences((state) => state.previews);
   const isRunning = useIsRunning(path);
   const isThere = useHasPreview(job, path);
   return isWanted && isRunning && isThere ? <Picture job={job} path={path} /> : null;

@@ -1,10 +1,10 @@
-import { useRunSettings } from "../state/run_settings";
+import { usePreferences } from "../state/preferences";
 import type { Command } from "./command";
 
 const livePreviews: Command = {
   id: "live_previews",
   title: "run.previews",
   group: "run.group",
-  run: () => useRunSettings.getState().set({ previews: !useRunSettings.getState().previews }),
+  run: () => usePreferences.getState().set({ previews: !usePreferences.getState().previews }),
 };
 export default livePreviews;

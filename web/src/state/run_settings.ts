@@ -1,10 +1,8 @@
-/** How this page runs: live previews, run on change, how many at once. Kept in localStorage. */
+/** How this page runs: on each change, and how many at once. The count is kept in localStorage. */
 
 import { create } from "zustand";
 
 interface RunSettings {
-  /** Whether pictures of unfinished results are shown. */
-  readonly previews: boolean;
   /** Whether each edit that can change a result runs the workflow. */
   readonly onChange: boolean;
   /** Jobs per click. */
@@ -24,14 +22,13 @@ function stored(): Partial<RunSettings> {
 }
 
 export const useRunSettings = create<RunSettings>()((set, get) => ({
-  previews: stored().previews ?? true,
   onChange: false, // never on by surprise after a reload
   count: stored().count ?? 1,
   set(settings) {
     set(settings);
     try {
-      const { previews, count } = get();
-      localStorage.setItem(KEY, JSON.stringify({ previews, count }));
+      const { count } = get();
+      localStorage.setItem(KEY, JSON.stringify({ count }));
     } catch {
       // not kept then
     }

@@ -17,9 +17,9 @@ import { announce } from "./announce";
 import { onConnected, onSocketEvents, socket } from "./connection";
 import { showJob } from "./log";
 import { type DraftMemory, NOTHING_REMEMBERED, type RememberedJob, remember, remembered } from "./memory";
+import { usePreferences } from "./preferences";
 import { hidePreview, hidePreviews, showPreview } from "./previews";
 import { type Run, applyEvents, isFinal, runOfView } from "./run_events";
-import { useRunSettings } from "./run_settings";
 
 interface Runs {
   readonly runs: ReadonlyMap<string, Run>;
@@ -80,7 +80,7 @@ export function followJob(id: string, previews = false): () => void {
   followers.set(id, (followers.get(id) ?? 0) + 1);
   const run = useRuns.getState().runs.get(id);
   const isOver = run !== undefined && isFinal(run.state) && run.rows.size > 0;
-  if (!isOver && (previews || !socket.follows(id))) socket.follow(id, previews && useRunSettings.getState().previews);
+  if (!isOver && (previews || !socket.follows(id))) socket.follow(id, previews && usePreferences.getState().previews);
   let isLeft = false;
   return () => {
     if (isLeft) return;

@@ -11,7 +11,7 @@ import type { WorkflowDocument } from "../model/document";
 import { activeDocument, useDocuments } from "./documents";
 import { type DraftMemory, NOTHING_REMEMBERED } from "./memory";
 import type { Run } from "./run_events";
-import { useRunSettings } from "./run_settings";
+import { usePreferences } from "./preferences";
 import { fetchDocument, followJob, memoryOf, shownJob, useRuns, valuesSetFor } from "./runs";
 import { sharesKeys, stalePaths, withValues } from "./stale";
 
@@ -88,7 +88,7 @@ export function useIsOutdated(path: string): boolean {
 
 useDocuments.subscribe(refresh);
 useRuns.subscribe(refresh);
-useRunSettings.subscribe((state, before) => {
+usePreferences.subscribe((state, before) => {
   if (state.previews === before.previews || followed === null) return;
   const job = followed;
   follow(null);
