@@ -12,10 +12,12 @@ import { couldFit, useLinking } from "./linking";
 import styles from "./node.module.css";
 import { NodePreview } from "./NodePreview";
 import { NodeStatus } from "./NodeStatus";
+import { OutputEye } from "./OutputEye";
 import { PortButton } from "./PortButton";
 import { ResizeEdge } from "./ResizeEdge";
 import { currentScene } from "./linking";
 import { Place } from "./place";
+import { SeedNote } from "./SeedNote";
 import { TitleField } from "./TitleField";
 import { ValueRow } from "./ValueRow";
 
@@ -45,11 +47,17 @@ function Body({ item, isSelected }: { readonly item: NodeItem; readonly isSelect
       {isCollapsed ? <CollapsedPorts item={item} /> : rows.map((row) => <Line key={`${row.input?.name ?? ""}/${row.output?.name ?? ""}`} row={row} item={item} tabIndex={tabIndex} />)}
       <div className={styles["under"]}>
         <NodeStatus path={[...path, item.id].join("/")} />
+        {seedsOf(item).map((port) => <SeedNote key={port} path={[...path, item.id].join("/")} node={item.id} port={port} />)}
         {!isCollapsed && <NodePreview path={[...path, item.id].join("/")} />}
       </div>
       {isSelected && <ResizeEdge id={item.id} item={item} edges="width" />}
     </div>
   );
+}
+
+/** The seeds that are written on the node. */
+function seedsOf(item: NodeItem): string[] {
+  return item.ports.inputs.filter((port) => port.hint?.hint === "seed").map((port) => port.name);
 }
 
 function Header({ item, tabIndex }: { readonly item: NodeItem; readonly tabIndex: number }): ReactNode {
@@ -96,6 +104,7 @@ function useMood(item: NodeItem): (name: string, side: "input" | "output") => st
 }
 
 function Line({ row, item, tabIndex }: { readonly row: Row; readonly item: NodeItem; readonly tabIndex: number }): ReactNode {
+  const { path } = useContext(Place);
   const mood = useMood(item);
   const { input, output } = row;
   const link = input === undefined ? null : linkOf(item, input.name);
@@ -105,6 +114,7 @@ function Line({ row, item, tabIndex }: { readonly row: Row; readonly item: NodeI
       {input !== undefined && row.value && <ValueRow item={item} port={input} link={link} tabIndex={tabIndex} />}
       {input !== undefined && !row.value && <Label name={input.name} named={item.named[`<${input.name}`]} isMissing={link === null && !input.optional && input.default === undefined} />}
       {input !== undefined && !row.value && link === null && <Held item={item} port={input.name} />}
+      {output !== undefined && <OutputEye path={[...path, item.id].join("/")} port={output.name} />}
       {output !== undefined && <Label name={output.name} named={item.named[`>${output.name}`]} isRight />}
       {output !== undefined && <PortButton node={item.id} port={output} side="output" link={null} mood={mood(output.name, "output")} tabIndex={tabIndex} />}
     </div>

@@ -1,5 +1,24 @@
-// stub: replaced by w-run
+/** The picture of a node's unfinished result while it runs. Later pictures go into the `<img>` without React. */
+
+import { useEffect, useRef } from "react";
+
+import { usePreferences } from "../state/preferences";
+import { attachPreview, useHasPreview } from "../state/previews";
+import { useIsRunning, useShown } from "../state/shown";
+import { useTexts } from "../texts";
+import styles from "./NodePreview.module.css";
+
 export function NodePreview({ path }: { readonly path: string }): React.ReactNode {
-  void path;
-  return null;
+  const job = useShown((state) => state.job) ?? "";
+  const isWanted = usePreferences((state) => state.previews);
+  const isRunning = useIsRunning(path);
+  const isThere = useHasPreview(job, path);
+  return isWanted && isRunning && isThere ? <Picture job={job} path={path} /> : null;
+}
+
+function Picture({ job, path }: { readonly job: string; readonly path: string }): React.ReactNode {
+  const t = useTexts();
+  const image = useRef<HTMLImageElement>(null);
+  useEffect(() => (image.current === null ? undefined : attachPreview(job, path, image.current)), [job, path]);
+  return <img ref={image} className={styles["preview"]} alt={t("run.node_preview", { node: path })} draggable={false} />;
 }

@@ -1,0 +1,36 @@
+/** How this page runs: on each change, and how many at once. The count is kept in localStorage. */
+
+import { create } from "zustand";
+
+interface RunSettings {
+  /** Whether each edit that can change a result runs the workflow. */
+  readonly onChange: boolean;
+  /** Jobs per click. */
+  readonly count: number;
+  set(settings: Partial<Omit<RunSettings, "set">>): void;
+}
+
+const KEY = "latentgraph.run_settings";
+export const MOST_COUNT = 100;
+
+function stored(): Partial<RunSettings> {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<RunSettings>;
+  } catch {
+    return {};
+  }
+}
+
+export const useRunSettings = create<RunSettings>()((set, get) => ({
+  onChange: false, // never on by surprise after a reload
+  count: stored().count ?? 1,
+  set(settings) {
+    set(settings);
+    try {
+      const { count } = get();
+      localStorage.setItem(KEY, JSON.stringify({ count }));
+    } catch {
+      // not kept then
+    }
+  },
+}));
