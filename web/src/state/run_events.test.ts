@@ -49,8 +49,13 @@ it("leaves nothing running in a job that has ended", () => {
 });
 
 it("says nothing of nodes that were not wanted when a job is done", () => {
-  const after = applyEvents(begun, "j", [{ event: "node", node: "a", state: "done", seconds: 1 }, { event: "end", state: "done" }]);
-  expect([...after.rows.keys()]).toEqual(["a"]);
+  const planned = [{ id: "a", type: "t", state: "waiting" }, { id: "b", type: "t", state: "skipped" }, { id: "c", type: "t", state: "skipped", message: "b is muted" }];
+  const after = applyEvents(begun, "j", [
+    { event: "planned", nodes: planned } as SocketEvent,
+    { event: "node", node: "a", state: "done", seconds: 1 },
+    { event: "end", state: "done" },
+  ]);
+  expect([...after.rows.keys()]).toEqual(["a", "c"]);
 });
 
 it("begins anew when the process of a job died and it waits again", () => {

@@ -86,8 +86,10 @@ export function applyEvents(before: Run | undefined, id: string, events: readonl
   return rows === null ? run : { ...run, rows };
 }
 
+/** A node that was skipped without a reason was not wanted by this run: nothing is said of it. */
 function rowsOf(rows: readonly NodeRow[] | undefined): Map<string, NodeRow> {
-  return new Map((rows ?? []).map((row) => [row.id, row]));
+  const wanted = (rows ?? []).filter((row) => row.state !== "skipped" || row.message !== undefined || row.note !== undefined);
+  return new Map(wanted.map((row) => [row.id, row]));
 }
 
 function factsOf(run: Run, event: SocketEvent): Run {
