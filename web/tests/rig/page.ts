@@ -65,7 +65,3 @@ export async function showPanel(page: Page, title: string): Promise<Locator> {
   return panel;
 }
 
-/** Run what is shown by its button, and wait until the job has ended well. */
-export async function run(page: Page): Promise<void> {
-  await button(page, "Run").click();
-}

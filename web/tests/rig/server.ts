@@ -37,6 +37,8 @@ export class Server {
     });
     closeSync(log);
     this.#process = process_;
+    let why = "";
+    process_.on("error", (error) => (why = error.message));
     if (process_.stdout === null) throw new Error("the server has no stdout");
     for await (const line of createInterface(process_.stdout)) {
       const said = JSON.parse(line) as { readonly url?: string; readonly token?: string };
@@ -46,7 +48,7 @@ export class Server {
       this.#port = new URL(said.url).port;
       break;
     }
-    if (this.url === "") throw new Error(`the server did not start:\n${this.log()}`);
+    if (this.url === "") throw new Error(`the server did not start: ${why}\n${this.log()}`);
     await until("the server to be ready", async () => (await this.fetch("GET", "/readyz").catch(() => undefined))?.ok);
     return this;
   }
