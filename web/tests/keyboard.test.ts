@@ -30,7 +30,7 @@ async function add(page: Page, type: string): Promise<void> {
   await page.keyboard.press("Tab");
   await page.getByRole("combobox", { name: "Add a node" }).waitFor();
   await page.keyboard.type(type);
-  await page.getByRole("option", { selected: true }).getByText(type, { exact: true }).waitFor();
+  await page.getByRole("option", { selected: true }).getByRole("code").getByText(type, { exact: true }).waitFor();
   await page.keyboard.press("Enter");
 }
 

@@ -55,28 +55,24 @@ export class Server {
 
   /** kill -9, of this process alone: what it started goes by itself. */
   async kill(): Promise<void> {
-    await this.#end("SIGKILL");
+    const ending = this.#process;
+    this.#process = undefined;
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+    const ended = once(ending, "exit");
+    ending.kill("SIGKILL");
+    await ended;
   }
 
-  /** Ask it to end, and remove its folder. */
+  /** End it with all it started, and remove its folder. It is not asked: it would let a running job end first. */
   async close(): Promise<void> {
     const pid = this.#process?.pid;
-    await this.#end("SIGTERM");
+    await this.kill();
     try {
       if (pid !== undefined) process.kill(-pid, "SIGKILL");
     } catch {
       // Nothing of it is left, as it should be.
     }
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const ending = this.#process;
-    this.#process = undefined;
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
-    const ended = once(ending, "exit");
-    ending.kill(signal);
-    await ended;
   }
 
   log(): string {
