@@ -41,7 +41,7 @@ async function wire(page: Page, id: string, input: string, from: string): Promis
   await pressUntil(page, "Tab", `[data-id="${id}"] [data-port="${input}"][data-side="input"]`);
   await page.keyboard.press("Enter");
   const [source, output] = from.split(".");
-  const told = page.getByRole("status").filter({ hasText: new RegExp(`^${output} of ${source}, `) });
+  const told = page.locator("[aria-live=polite]").filter({ hasText: new RegExp(`^${output} of ${source}, `) });
   for (let tries = 0; tries < 12 && (await told.count()) === 0; tries++) await page.keyboard.press("ArrowDown");
   await told.waitFor();
   await page.keyboard.press("Enter");
@@ -82,7 +82,7 @@ flow("a text-to-image graph is built and run by keyboard alone", async ({ open, 
 
   await toCanvas(page);
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("status").filter({ hasText: /^The run is done/ }).waitFor();
+  await page.locator("[aria-live=polite]").filter({ hasText: /^The run is done/ }).waitFor();
   await until("the picture", async () => (await server.read("/v1/outputs"))["outputs"].length === 1);
   expect((await server.jobs()).map((job) => job.state)).toEqual(["done"]);
 });
