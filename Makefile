@@ -9,7 +9,7 @@ export LATENTGRAPH_HOME ?= $(CURDIR)/.latentgraph
 
 # The node that builds and tests the page (see $(VENV)/.node) comes before the system's.
 export PATH := $(CURDIR)/$(VENV)/node:$(PATH)
-NPM := npm --prefix web --silent
+NPM := npm --prefix web
 PAGE_SOURCES := $(shell find web/src web/index.html web/vite.config.ts web/tsconfig.json -not -name '*.test.ts' -not -name '*.test.tsx')
 
 .DEFAULT_GOAL := demo
@@ -41,12 +41,12 @@ lint: $(VENV)/.installed-dev web/node_modules/.installed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(NPM) run check
+	$(NPM) --silent run check
 
 # The page: what needs no browser, then ways through it in chromium on a real server.
 test-page: $(VENV)/.installed-dev web/dist/.built
-	$(NPM) run test
-	$(NPM) run test:browser
+	$(NPM) --silent run test
+	$(NPM) --silent run test:browser
 
 # Prints the tables of times and sizes with their bars.
 bench: $(VENV)/.installed-dev
@@ -92,9 +92,9 @@ $(VENV)/.node: $(VENV)/.python constraints.txt
 	@touch $@
 
 web/node_modules/.installed: $(VENV)/.node web/package.json web/package-lock.json
-	$(NPM) ci --no-audit --no-fund
+	$(NPM) ci --loglevel=error --no-audit --no-fund
 	@touch $@
 
 web/dist/.built: web/node_modules/.installed $(PAGE_SOURCES)
-	$(NPM) run build
+	$(NPM) --silent run build
 	@touch $@
