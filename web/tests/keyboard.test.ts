@@ -25,6 +25,12 @@ async function toNode(page: Page, id: string): Promise<void> {
   await pressUntil(page, "Shift+Tab", `.react-flow__node[data-id="${id}"]`);
 }
 
+/** Space selects a node that is not: its ports and values are stops of Tab then. */
+async function select(page: Page, id: string): Promise<void> {
+  await toNode(page, id);
+  if ((await page.locator(`.react-flow__node.selected[data-id="${id}"]`).count()) === 0) await page.keyboard.press("Space");
+}
+
 async function add(page: Page, type: string): Promise<void> {
   await toCanvas(page);
   await page.keyboard.press("Tab");
@@ -36,8 +42,7 @@ async function add(page: Page, type: string): Promise<void> {
 
 /** Wire an input: Enter on its port, arrows to the output, Enter. */
 async function wire(page: Page, id: string, input: string, from: string): Promise<void> {
-  await toNode(page, id);
-  await page.keyboard.press("Space");
+  await select(page, id);
   await pressUntil(page, "Tab", `[data-id="${id}"] [data-port="${input}"][data-side="input"]`);
   await page.keyboard.press("Enter");
   const [source, output] = from.split(".");
@@ -49,8 +54,7 @@ async function wire(page: Page, id: string, input: string, from: string): Promis
 
 /** Type a value into the widget of an input. */
 async function type(page: Page, id: string, input: string, text: string): Promise<void> {
-  await toNode(page, id);
-  await page.keyboard.press("Space");
+  await select(page, id);
   await pressUntil(page, "Tab", `[data-id="${id}"] [data-widget="${input}"]`);
   await page.keyboard.press("Enter");
   await page.keyboard.press("Control+a");
