@@ -12,7 +12,7 @@ const CHAIN = [
   ["tokenize", (at) => ({ tokenizer: loaded(at, "tokenizer"), prompt: `a picture of the number ${at}` })],
   ["encode_text", (at) => ({ text_encoder: loaded(at, "text_encoder"), tokens: before(at, 1, "tokens") })],
   ["empty_latents", () => ({ width: 64, height: 64 })],
-  ["denoise", (at) => ({ denoiser: loaded(at, "denoiser"), scheduler: loaded(at, "scheduler"), positive: before(at, 2, "embedding"), latents: before(at, 1, "latents"), seed: at, steps: 200, guidance: 1 })],
+  ["denoise", (at) => ({ denoiser: loaded(at, "denoiser"), scheduler: loaded(at, "scheduler"), positive: before(at, 2, "embedding"), latents: before(at, 1, "latents"), seed: at, steps: 200, guidance: 0 })],
   ["decode", (at) => ({ vae: loaded(at, "vae"), latents: before(at, 1, "latents") })],
   ["pad_tokens", (at) => ({ embedding: before(at, 4, "embedding") })],
 ];

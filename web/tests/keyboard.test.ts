@@ -82,7 +82,7 @@ flow("a text-to-image graph is built and run by keyboard alone", async ({ open, 
   await type(page, "tokenize", "prompt", "a large red circle on a blue background");
   await type(page, "empty_latents", "width", "64");
   await type(page, "empty_latents", "height", "64");
-  await type(page, "denoise", "guidance", "1");
+  await type(page, "denoise", "guidance", "0");
 
   await toCanvas(page);
   await page.keyboard.press("Control+Enter");
