@@ -21,7 +21,7 @@ flow("nodes are copied from one tab into another as the text of a workflow", asy
   await other.getByText("Nothing here yet").waitFor();
   await other.keyboard.press("Control+v");
   await node(other, "tokens").waitFor();
-  const pasted = await until("the draft", async () => (await server.drafts()).find((draft) => draft.document["name"] === undefined));
+  const pasted = await until("the draft", async () => (await server.drafts()).find((draft) => draft.document.name === undefined));
   expect(pasted.document.nodes["encode"]?.inputs?.["tokens"]).toEqual({ link: "tokens.tokens" });
   expect(pasted.document.nodes["tokens"]?.inputs?.["prompt"]).toBe("a large red circle on a blue background");
   await other.keyboard.press("Control+z");

@@ -14,12 +14,17 @@ const PYTHON = process.env["LATENTGRAPH_PYTHON"] ?? join(ROOT, ".venv/bin/python
 const PROGRAM = "from server.start import main; main()";
 
 /** Any JSON the server answers; a test says what it expects of it. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- read by tests, which fail where it is not as they say
-export type Answer = any;
+export type Answer = any; // read by tests, which fail where it is not as they say
+
+export interface NodeOnServer {
+  readonly type: string;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly state?: string;
+}
 
 export interface DraftOnServer {
   readonly id: string;
-  readonly document: { readonly nodes: Readonly<Record<string, { readonly type: string; readonly inputs?: Readonly<Record<string, unknown>>; readonly state?: string }>> } & Answer;
+  readonly document: { readonly name?: string; readonly nodes: Readonly<Record<string, NodeOnServer>> };
 }
 
 export class Server {
@@ -98,7 +103,7 @@ export class Server {
   }
 
   /** The nodes of the only draft, or of none. */
-  async nodes(): Promise<DraftOnServer["document"]["nodes"]> {
+  async nodes(): Promise<Readonly<Record<string, NodeOnServer>>> {
     const drafts = await this.drafts();
     if (drafts.length > 1) throw new Error(`${drafts.length} drafts`);
     return drafts[0]?.document.nodes ?? {};
