@@ -11,7 +11,7 @@ import { gzipSync } from "node:zlib";
 import { decode, encode } from "@msgpack/msgpack";
 import { chromium } from "playwright-core";
 
-import { RUNNING, bigDocument } from "./document.mjs";
+import { RUNNING, RUNNING_AT, bigDocument } from "./document.mjs";
 
 const [url, token, size] = process.argv.slice(2);
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
@@ -85,13 +85,10 @@ const nextFrames = (page, count) => page.evaluate((left) => new Promise((done) =
   tick();
 }), count);
 
-/** Times between frames while `step` is done once per frame; `each` is called beside it. */
+/** Times between frames while `step` is done again and again: the browser answers a move of the mouse with its next frame. */
 async function frames(page, step) {
   await page.evaluate(() => window.bench.record());
-  for (let at = 0; at < FRAMES; at++) {
-    await step(at);
-    await nextFrames(page, 1);
-  }
+  for (let at = 1; at <= FRAMES; at++) await step(at);
   return page.evaluate(() => {
     cancelAnimationFrame(window.bench.tick);
     return window.bench.frames.slice(2);
@@ -101,7 +98,7 @@ async function frames(page, step) {
 async function panned(page) {
   await page.mouse.move(CENTRE.x, CENTRE.y);
   await page.mouse.down({ button: "middle" });
-  const found = await frames(page, (at) => page.mouse.move(CENTRE.x + Math.sin(at / 14) * 500, CENTRE.y + Math.sin(at / 9) * 200));
+  const found = await frames(page, (at) => page.mouse.move(CENTRE.x + Math.sin((at / FRAMES) * 4 * Math.PI) * 500, CENTRE.y + Math.sin((at / FRAMES) * 6 * Math.PI) * 200)); // and back to where it began
   await page.mouse.up({ button: "middle" });
   return found;
 }
@@ -121,8 +118,8 @@ async function dragged(page) {
   return found;
 }
 
-async function zoomTo(page, wanted) {
-  await page.mouse.move(CENTRE.x, CENTRE.y);
+async function zoomTo(page, at, wanted) {
+  await page.mouse.move(at.x, at.y);
   for (let tries = 0; tries < 200 && (await zoomOf(page)) < wanted; tries++) {
     await page.mouse.wheel(0, -30);
     await nextFrames(page, 2);
@@ -166,11 +163,11 @@ async function main() {
   }
   const scripts = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => one.name.endsWith(".js")).map((one) => one.name.split("/").at(-1)));
   result.scripts = [...new Set(scripts)];
-  result.gzip_bytes = result.scripts.reduce((sum, name) => sum + gzipSync(readFileSync(join(import.meta.dirname, "../dist/assets", name)), { level: 9 }).length, 0);
+  result.gzip_bytes = Object.fromEntries(result.scripts.map((name) => [name, gzipSync(readFileSync(join(import.meta.dirname, "../dist/assets", name)), { level: 9 }).length]));
   await nextFrames(page, 60);
   result.pan_at_fit = await panned(page);
   result.elements_at_fit = await page.evaluate(() => document.querySelectorAll("*").length);
-  await zoomTo(page, ZOOM);
+  await zoomTo(page, CENTRE, ZOOM);
   result.zoom = await zoomOf(page);
   result.pan = await panned(page);
   result.elements = await page.evaluate(() => document.querySelectorAll("*").length);
@@ -196,13 +193,11 @@ async function progress(page, wire, result) {
   await page.keyboard.press("Control+Enter");
   for (let waited = 0; wire.last === null && waited < 1800; waited++) await nextFrames(page, 6);
   if (wire.last === null) return;
-  const box = await page.evaluate(() => document.querySelector(".react-flow__pane").getBoundingClientRect().toJSON());
-  await page.mouse.move(box.x + 140, box.y + box.height / 3); // the first row begins there at fit
-  for (let tries = 0; tries < 200 && (await zoomOf(page)) < ZOOM; tries++) {
-    await page.mouse.wheel(0, -30);
-    await nextFrames(page, 2);
-  }
-  await nextFrames(page, 60);
+  await zoomTo(page, await page.evaluate((at) => {
+    const shift = new DOMMatrix(getComputedStyle(document.querySelector(".react-flow__viewport")).transform);
+    const pane = document.querySelector(".react-flow__pane").getBoundingClientRect();
+    return { x: pane.x + shift.e + at.x * shift.a, y: pane.y + shift.f + at.y * shift.a };
+  }, RUNNING_AT), ZOOM);
   result.running_is_shown = await page.locator(`.react-flow__node[data-id="${RUNNING}"]`).count();
   await page.evaluate(() => { window.bench.isCounting = true; });
   result.rendered = [];
