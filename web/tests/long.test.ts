@@ -23,7 +23,7 @@ longFlow("a run that is cancelled says so on its node and in the queue", async (
 longFlow("saving makes a version, and an earlier one is brought back", async ({ open, server }) => {
   const page = await open();
   await nodesShown(page);
-  const prompt = async (): Promise<unknown> => (await server.read("/v1/workflows/of%20mine"))["document"]["nodes"]["tokens"]["inputs"]["prompt"];
+  const prompt = async (): Promise<unknown> => (await server.read("/v1/workflows/of%20mine"))["nodes"]["tokens"]["inputs"]["prompt"];
   await setValue(page, "tokens", "prompt", "the first");
   await page.locator("#canvas").focus();
   await page.keyboard.press("Control+s");
