@@ -1,5 +1,8 @@
 /** Ways through what the twelve flows of `make test` leave out; in `make test-all` only. */
 
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
 import { longFlow } from "./rig/flow";
@@ -101,9 +104,69 @@ longFlow("the language is changed in the settings, and stays after a reload", as
   await button(page, "Ausführen").waitFor();
 });
 
-test.todo("a sweep over two inputs shows a labelled grid of pictures");
+longFlow("a sweep over two inputs shows a labelled grid of pictures, and two of them are compared", async ({ open, server }) => {
+  const page = await open();
+  await nodesShown(page);
+  await setValue(page, "denoise", "steps", "2");
+  await button(page, "More ways to run").click();
+  await button(page, "Sweep...").click();
+  const dialog = page.getByRole("dialog", { name: "Run with several values" });
+  for (const [number, input, values] of [[1, /seed/i, "1..2"], [2, /steps/i, "2\n3"]] as const) {
+    const axis = dialog.getByRole("group", { name: `Input ${number}` });
+    const choice = axis.getByRole("combobox");
+    const label = (await choice.getByRole("option").allTextContents()).find((one) => input.test(one)) ?? "";
+    await choice.selectOption(label);
+    await axis.getByRole("textbox").fill(values);
+  }
+  await dialog.getByText("4 jobs").waitFor();
+  await button(dialog, "Run the sweep").click();
+  const sweep = page.getByRole("complementary", { name: "Sweep" });
+  await until("four pictures", async () => (await sweep.getByRole("cell").getByRole("img").count()) === 4);
+  expect(await sweep.getByRole("rowheader").allTextContents()).toEqual(["1", "2"]);
+  expect((await sweep.getByRole("columnheader").allTextContents()).slice(1)).toEqual(["2", "3"]);
+  expect((await server.jobs()).map((job) => job.state)).toEqual(["done", "done", "done", "done"]);
+
+  const gallery = await showPanel(page, "Gallery");
+  await button(gallery, /^Show large/).nth(3).waitFor();
+  await button(gallery, "More actions").first().click();
+  await page.getByRole("menuitem", { name: "Compare with ..." }).click();
+  await button(gallery, /^Show large/).nth(3).click();
+  const compare = page.getByRole("dialog", { name: "Compare" });
+  await compare.getByRole("rowheader", { name: "denoise.seed" }).waitFor();
+  await compare.getByRole("rowheader", { name: "denoise.steps" }).waitFor();
+  expect(await compare.getByRole("figure").count()).toBe(2);
+});
+
+longFlow("a muted frame mutes all nodes in it", async ({ open, server }) => {
+  const page = await open();
+  await nodesShown(page);
+  await node(page, "negative_prune").locator("header").click();
+  await node(page, "negative_keep").locator("header").click({ modifiers: ["Shift"] });
+  await page.keyboard.press("Control+g");
+  const frame = page.locator('.react-flow__node[data-id^="frame:"]');
+  await frame.waitFor();
+  await page.keyboard.press("Escape"); // its title, if it is asked for at once
+  await page.keyboard.press("Escape");
+  await frame.click({ position: { x: 12, y: 8 } });
+  await page.keyboard.press("m");
+  await until("both to be muted", async () => {
+    const nodes = await server.nodes();
+    return nodes["negative_prune"]?.state === "muted" && nodes["negative_keep"]?.state === "muted";
+  });
+  expect(Object.values(await server.nodes()).filter((one) => one.state === "muted")).toHaveLength(2);
+});
+
+longFlow("a saved workflow that another program changes is loaded again", async ({ open, server }) => {
+  const page = await open();
+  await nodesShown(page);
+  await page.keyboard.press("Control+s");
+  await page.getByRole("dialog").getByLabel("Name").fill("shared");
+  await page.keyboard.press("Enter");
+  await page.getByText("Saved as shared.").waitFor();
+  const file = join(server.folder, "home/workflows/shared.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace("a large red circle on a blue background", "changed on disk"));
+  await node(page, "tokens").getByRole("button", { name: "prompt: changed on disk" }).waitFor();
+});
+
 test.todo("a mask painted on a picture is wired into the workflow");
-test.todo("two pictures are compared side by side, and the difference of their inputs is named");
-test.todo("a muted frame mutes all nodes in it");
-test.todo("a workflow changed on disk is noticed by the page");
 test.todo("touch pans, zooms and opens menus");
