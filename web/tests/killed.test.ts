@@ -35,7 +35,7 @@ flow("a server killed during editing loses nothing that is typed, and the page g
 flow("a server killed during a run is waited for, and the run ends once", async ({ open, server }) => {
   const page = await open();
   await nodesShown(page);
-  await setValue(page, "denoise", "steps", "40");
+  await setValue(page, "denoise", "steps", "30");
   await button(page, "Run").click();
   await page.getByRole("img", { name: "Unfinished result of denoise" }).waitFor();
 

@@ -6,7 +6,7 @@ import { button, nodesShown, setValue, untilState } from "./rig/page";
 flow("a page that is loaded again during a run shows it on, with its preview, to its end", async ({ open, server }) => {
   const page = await open();
   await nodesShown(page);
-  await setValue(page, "denoise", "steps", "40");
+  await setValue(page, "denoise", "steps", "30");
   await button(page, "Run").click();
   await page.getByRole("img", { name: "Unfinished result of denoise" }).waitFor();
 
