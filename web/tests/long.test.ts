@@ -91,19 +91,6 @@ longFlow("a phone fills in the form and gets its picture", async ({ open, server
   expect(outputs[0].prompt).toBe("a small green ring on a white background");
 }, { viewport: { width: 390, height: 844 }, hasTouch: true });
 
-longFlow("the language is changed in the settings, and stays after a reload", async ({ open }) => {
-  const page = await open();
-  await nodesShown(page);
-  const settings = await showPanel(page, "Settings");
-  const language = settings.getByLabel("Language");
-  if ((await language.evaluate((one) => one.tagName)) === "SELECT") await language.selectOption("de");
-  else await settings.getByText("Deutsch").click();
-  await button(page, "Ausführen").waitFor();
-  await until("the setting to be kept", async () => page.evaluate(() => document.documentElement.lang === "de"));
-  await page.reload();
-  await button(page, "Ausführen").waitFor();
-});
-
 longFlow("a sweep over two inputs shows a labelled grid of pictures, and two of them are compared", async ({ open, server }) => {
   const page = await open();
   await nodesShown(page);
