@@ -101,7 +101,8 @@ longFlow("a sweep over two inputs shows a labelled grid of pictures, and two of 
   for (const [number, input, values] of [[1, /seed/i, "1..2"], [2, /steps/i, "2\n3"]] as const) {
     const axis = dialog.getByRole("group", { name: `Input ${number}` });
     const choice = axis.getByRole("combobox");
-    const label = (await choice.getByRole("option").allTextContents()).find((one) => input.test(one)) ?? "";
+    await choice.waitFor();
+    const label = (await choice.locator("option").allTextContents()).find((one) => input.test(one)) ?? "";
     await choice.selectOption(label);
     await axis.getByRole("textbox").fill(values);
   }
