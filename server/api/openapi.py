@@ -165,7 +165,8 @@ def _good(binding: Binding, schemas: Schemas) -> dict[str, Any]:
     if binding.answer is not None:
         found["content"] = {JSON: {"schema": schemas[route, "answer"]}}
     elif route.produces is not None and binding.status not in (204, 101):
-        found["content"] = {route.produces: {"schema": {} if route.produces == JSON else {"type": "string"}}}
+        kinds = (route.produces,) if isinstance(route.produces, str) else route.produces
+        found["content"] = {kind: {"schema": {} if kind == JSON else {"type": "string"}} for kind in kinds}
     if route.etag:
         found["headers"] = {"ETag": {"description": "The version.", "schema": {"type": "string"}}}
     answers = {str(binding.status): found}

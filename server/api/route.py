@@ -50,8 +50,8 @@ class Route:
     etag: bool
     #: Content type of a body that the handler reads itself; None for JSON or no body.
     takes: str | None
-    #: Content type of an answer that is no JSON.
-    produces: str | None
+    #: Content type, or types, of an answer that no model describes.
+    produces: str | tuple[str, ...] | None
     #: Whether the JSON body may be as long as the setting `max_upload_bytes` says instead of `max_body_bytes`.
     long_body: bool
     bearer_only: bool
@@ -98,7 +98,7 @@ def route(
     if_match: bool = False,
     etag: bool = False,
     takes: str | None = None,
-    produces: str | None = None,
+    produces: str | tuple[str, ...] | None = None,
     long_body: bool = False,
     bearer_only: bool = False,
     headers: Mapping[str, str] | None = None,

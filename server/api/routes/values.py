@@ -28,7 +28,7 @@ class ValueQuery(Model):
 
 
 @route(
-    "GET", "/v1/jobs/{id}/values/{node}/{port}", tags=("jobs",), produces="*/*",
+    "GET", "/v1/jobs/{id}/values/{node}/{port}", tags=("jobs",), produces=(JSON, "image/webp", "image/png"),
     refuses=("not_found", "conflict", "unreadable_picture", "catalogue_unavailable"),
 )  # fmt: skip
 async def read_value(call: Call, id: JobId, node: NodeId, port: PortName, query: ValueQuery) -> web.StreamResponse:

@@ -96,3 +96,13 @@ def test_a_replayed_job_and_a_server_that_is_not_ready_are_answers_of_the_docume
     for path in ("/readyz", "/healthz"):
         content = document["paths"][path]["get"]["responses"]["503"]["content"]
         assert content.keys() == {"application/json", "application/problem+json"}
+
+
+def test_an_answer_of_several_types_says_each(document: dict[str, Any]) -> None:
+    """A number that a port held was answered as JSON where the document spoke of text."""
+    answer = document["paths"]["/v1/jobs/{id}/values/{node}/{port}"]["get"]["responses"]["200"]["content"]
+    assert answer == {
+        "application/json": {"schema": {}},
+        "image/webp": {"schema": {"type": "string"}},
+        "image/png": {"schema": {"type": "string"}},
+    }
