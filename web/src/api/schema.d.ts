@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 4abb61885b9931bbb76685054bc60eb3d30b14c8f7c91d5c27ba297f04f5ab60. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 f4cfbdcc077825b82846a502420f95c57b73eb0c59a4fa6c189636b4789bd188. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -3427,6 +3427,8 @@ export interface operations {
                 /** @description `next` of the page before. */
                 cursor?: number | null;
                 limit?: number;
+                /** @description Only the retries of this job. */
+                retry_of?: string | null;
                 /** @description Only these states; may be given several times. */
                 state?: ("queued" | "running" | "done" | "failed" | "cancelled")[];
                 workflow?: string | null;
@@ -3715,7 +3717,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": unknown;
+                    "image/png": string;
+                    "image/webp": string;
                 };
             };
         };
