@@ -24,7 +24,7 @@ import { dragTo, endDrag, startDrag } from "./moving";
 import { NodeBox } from "./NodeBox";
 import { NoteBox } from "./NoteBox";
 import { itemAt, pressFar, pressGround } from "./pointer";
-import type { Scene } from "./scene";
+import { type Scene, wholeBox } from "./scene";
 import { useTouch, useWheel } from "./useInput";
 import { Wires } from "./Wires";
 
@@ -129,7 +129,7 @@ function useNodes(scene: Scene, selection: ReadonlySet<string>, isFar: boolean, 
 }
 
 function firstView(scene: Scene, { width, height }: Props["size"]): View {
-  const box = around(scene.items.values());
+  const box = around([...scene.items.values()].map(wholeBox));
   return box === null ? { x: width / 2, y: height / 3, zoom: 1 } : viewOf(box, width, height, LEAST_ZOOM, 1);
 }
 

@@ -5,7 +5,7 @@
 
 import type { Catalogue, Fit, InputPort, NodeType, OutputPort } from "../model/catalogue";
 import { type Frame, type Node, type NodeView, type Note, type Scope, type ScopeId, type WorkflowDocument, isLink, scopeOf, split, targets } from "../model/document";
-import { type Measured, type Ports, elementType, measure } from "../model/measure";
+import { type Measured, type Ports, elementType, measure, roomBelow } from "../model/measure";
 import { portsOf, typeOf } from "../model/ports";
 import { type SafeView, nodeViewOf, viewOf } from "../model/view";
 import { type Box, type Curve, type Point, boxAround, curvesOf } from "./geometry";
@@ -20,6 +20,8 @@ export interface NodeItem extends Box {
   readonly type: NodeType | undefined;
   readonly ports: Ports;
   readonly measured: Measured;
+  /** What is wanted free below it, for a picture. */
+  readonly below: number;
   /** Ports that are named inputs or outputs of the scope: "<port" or ">port" to its name there. */
   readonly named: { readonly [port: string]: string };
 }
@@ -94,6 +96,22 @@ export function sceneWith(scene: Scene, moved: ReadonlyMap<string, Point>, befor
   return { ...scene, items, wires: wiresOf(found, scene.catalogue, items, before.wires) };
 }
 
+/** The box of an item with what it shows below itself. */
+export function wholeBox(item: Item): Box {
+  return item.kind === "node" && item.below > 0 ? { x: item.x, y: item.y, width: item.width, height: item.height + item.below } : item;
+}
+
+/** How far down the next item below a node is; at most `most`. Frames are grounds and stop nothing. */
+export function roomUnder(scene: Scene, item: NodeItem, most: number): number {
+  const bottom = item.y + item.height;
+  let room = most;
+  for (const other of scene.items.values()) {
+    if (other.kind === "frame" || other.id === item.id || other.y + other.height <= bottom) continue;
+    if (other.x < item.x + item.width && other.x + other.width > item.x) room = Math.min(room, other.y - bottom);
+  }
+  return Math.max(0, room);
+}
+
 export function portPoint(item: Item | undefined, port: string, side: "input" | "output"): Point | undefined {
   if (item?.kind !== "node") return undefined;
   const placed = item.measured.ports.find((one) => one.name === port && one.side === side) ?? formerPort(item, port, side);
@@ -131,7 +149,7 @@ function nodeItem(
   const ports = was !== undefined && samePorts(was.ports, { inputs, outputs }) ? was.ports : { inputs, outputs };
   if (isSame && was.ports === ports) return was;
   const measured = measure(ports, node, view);
-  return { kind: "node", id, node, view, type, ports, measured, named, x, y, width: measured.width, height: measured.height };
+  return { kind: "node", id, node, view, type, ports, measured, below: roomBelow(ports, type, view), named, x, y, width: measured.width, height: measured.height };
 }
 
 function samePorts(a: Ports, b: Ports): boolean {
