@@ -6,10 +6,10 @@
 import type { Catalogue, Fit, InputPort, NodeType, OutputPort } from "../model/catalogue";
 import { type Frame, type Node, type NodeView, type Note, type Scope, type ScopeId, type WorkflowDocument, isLink, scopeOf, split, targets } from "../model/document";
 import { type Measured, type Ports, elementType, measure, roomBelow } from "../model/measure";
+import { placesFor } from "../model/placing";
 import { portsOf, typeOf } from "../model/ports";
-import { type SafeView, nodeViewOf, viewOf } from "../model/view";
+import { nodeViewOf, viewOf } from "../model/view";
 import { type Box, type Curve, type Point, boxAround, curvesOf } from "./geometry";
-import { placesFor } from "./places";
 
 export interface NodeItem extends Box {
   readonly kind: "node";
@@ -68,15 +68,14 @@ export function sceneOf(document: WorkflowDocument, scope: ScopeId, catalogue: C
   const old = before?.scope === scope && before.catalogue === catalogue ? before : undefined;
   const view = viewOf(found);
   const named = namedPorts(found);
-  const unplaced = Object.keys(found.nodes).filter((id) => placeOf(view, id) === undefined);
-  const places = unplaced.length === 0 ? undefined : placesFor(found, unplaced);
+  const places = placesFor(document, scope, catalogue);
   const items = new Map<string, Item>();
   for (const frame of view.frames) {
     const item: FrameItem = { kind: "frame", id: `frame:${frame.id}`, frame, x: frame.x, y: frame.y, width: frame.width, height: frame.height };
     items.set(item.id, kept(old?.items.get(item.id), item, (was) => was.kind === "frame" && was.frame === frame));
   }
   for (const [id, node] of Object.entries(found.nodes)) {
-    items.set(id, nodeItem(document, scope, catalogue, id, node, places?.[id], named[id] ?? NOTHING_NAMED, old?.items.get(id)));
+    items.set(id, nodeItem(document, scope, catalogue, id, node, places[id], named[id] ?? NOTHING_NAMED, old?.items.get(id)));
   }
   for (const note of view.notes) {
     const item: NoteItem = { kind: "note", id: `note:${note.id}`, note, x: note.x, y: note.y, width: note.width, height: note.height };
@@ -123,11 +122,6 @@ export function portPoint(item: Item | undefined, port: string, side: "input" | 
 function formerPort(item: NodeItem, port: string, side: "input" | "output"): Measured["ports"][number] | undefined {
   const now = side === "input" ? item.ports.inputs.find((input) => input.was.includes(port))?.name : undefined;
   return item.measured.ports.find((one) => one.name === now && one.side === "input");
-}
-
-function placeOf(safe: SafeView, id: string): Point | undefined {
-  const view = safe.nodes[id];
-  return view?.x === undefined || view.y === undefined ? undefined : { x: view.x, y: view.y };
 }
 
 function kept<T extends Item>(before: Item | undefined, item: T, same: (before: Item) => boolean): T {
