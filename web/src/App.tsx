@@ -9,9 +9,8 @@ import { listenToClipboard } from "./commands/clipboard_events";
 import { CANVAS, focusTheCanvas } from "./commands/focus";
 import { listenToKeys } from "./commands/keyboard";
 import { Front } from "./documents/Front";
-import { ContextMenu } from "./menus/ContextMenu";
 import { listenToTouches } from "./menus/longpress";
-import { Palettes } from "./palette/Palettes";
+import { Overlays } from "./Overlays";
 import { PANELS, type Panel } from "./panels/panel";
 import { useLayout } from "./state/layout";
 import { keepPreferences } from "./state/preferences_server";
@@ -44,8 +43,7 @@ export function App(): React.ReactNode {
         <Side side="right" />
       </div>
       <Guarded name={t("layout.bar")}>
-        <Palettes />
-        <ContextMenu />
+        <Overlays />
         <Dialogs />
       </Guarded>
       <Toasts />

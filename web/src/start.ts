@@ -1,8 +1,7 @@
 /** What happens once when the page is opened: the session, the node types, and everything that was open is open again. */
 
 import { beginSession, whenSession } from "./api/session";
-import { showConflicts } from "./documents/Conflicts";
-import { showSession } from "./documents/SessionPage";
+import { showConflicts, showSession } from "./documents/questions";
 import { useCatalogue } from "./state/catalogue";
 import { restoreOrBegin } from "./state/restoring";
 import { startSaving } from "./state/saving";

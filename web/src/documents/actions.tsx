@@ -9,11 +9,7 @@ import { Flawed, copy, fileNameOf, flawsOf, openDraft, openText, openWorkflow, r
 import { t } from "../texts";
 import { showDialog } from "../ui/dialogs";
 import { say } from "../ui/toasts";
-import { CloseDialog } from "./CloseDialog";
-import { FlawsDialog } from "./FlawsDialog";
-import { NameDialog } from "./NameDialog";
-import { TemplatesDialog } from "./TemplatesDialog";
-import { VersionsDialog } from "./VersionsDialog";
+import { CloseDialog, FlawsDialog, NameDialog, TemplatesDialog, VersionsDialog } from "./later";
 
 /** Do it, and say what went wrong. Whether it went well. */
 export async function attempt(step: () => unknown, name = ""): Promise<boolean> {
