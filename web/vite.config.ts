@@ -34,5 +34,6 @@ export default defineConfig({
   worker: { format: "es" },
   // Tests read the workflows and vectors that lie beside web/.
   server: { fs: { allow: [".."] }, proxy: { "/v1": { target: server, ws: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
+  // A page costs a test file a second: those that need one say so in their first line (`@vitest-environment happy-dom`).
+  test: { environment: "node", pool: "threads", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
 });
