@@ -88,6 +88,7 @@ function Side({ side }: { readonly side: "left" | "right" }): React.ReactNode {
       {panels.map((panel) => (
         <Button key={panel.id} kind="quiet" label={t(panel.title)} aria-pressed={panel === open} onClick={() => toggle(side, panel.id)}>
           {panel.icon}
+          <span className={styles["railName"]} aria-hidden="true">{t(panel.title)}</span>
         </Button>
       ))}
     </nav>

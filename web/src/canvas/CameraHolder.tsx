@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { type Camera, type Point, useCamera } from "../state/camera";
 import { around, isIn, middleOf, seen, viewOf } from "./geometry";
-import type { Scene } from "./scene";
+import { type Scene, wholeBox } from "./scene";
 
 const LEAST = 0.05;
 const MOST = 3;
@@ -30,7 +30,7 @@ export function CameraHolder({ scene, size }: { readonly scene: Scene; readonly 
       fit(ids) {
         const { scene: shown, size: { width, height } } = live.current;
         const wanted = ids === undefined ? [...shown.items.values()] : [...ids].flatMap((id) => shown.items.get(id) ?? []);
-        const box = around(wanted);
+        const box = around(wanted.map(wholeBox));
         if (box !== null) void flow.setViewport(viewOf(box, width, height, LEAST, ids === undefined ? 1 : 1.5));
       },
       show(id) {

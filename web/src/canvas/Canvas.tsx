@@ -2,8 +2,10 @@
 
 import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 
+import { withPlaces } from "../model/placing";
 import { useCatalogue } from "../state/catalogue";
-import { useDocument, useDocuments, useScopeId } from "../state/documents";
+import { rememberedCamera } from "../state/cameras";
+import { completeWith, useDocument, useDocuments, useScopeId } from "../state/documents";
 import { openAddNode } from "../state/palette";
 import { useLanguage, useTexts } from "../texts";
 import { Button } from "../ui/Button";
@@ -14,6 +16,8 @@ import { useLocal } from "./local";
 import { Place } from "./place";
 import { type Scene, sceneOf, sceneWith } from "./scene";
 import { Surface } from "./Surface";
+
+completeWith((document) => withPlaces(document, useCatalogue.getState().catalogue));
 
 const NOTHING_CHOSEN: ReadonlySet<string> = new Set();
 const NO_PATH: readonly string[] = [];
@@ -42,7 +46,7 @@ function Shown({ size, path }: { readonly size: { readonly width: number; readon
   const selection = useDocuments((state) => state.open.find((one) => one.id === state.active)?.selection ?? NOTHING_CHOSEN);
   const [view] = useState(() => {
     const { open, active } = useDocuments.getState();
-    return open.find((one) => one.id === active)?.viewports[path.join("/")];
+    return open.find((one) => one.id === active)?.viewports[path.join("/")] ?? rememberedCamera(active, path);
   });
   const { scene, live } = useScene();
   return (

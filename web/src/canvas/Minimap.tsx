@@ -4,19 +4,20 @@ import { type PointerEvent, type ReactNode, useEffect, useMemo, useRef } from "r
 import { useTexts } from "../texts";
 import styles from "./canvas.module.css";
 import { paletteAt } from "./colours";
-import { around, grown, seen, viewOf } from "./geometry";
+import { type Box, around, grown, isIn, seen, viewOf } from "./geometry";
 import { pathsOf } from "./paint";
 import type { Scene } from "./scene";
 
 const WIDTH = 200;
 const HEIGHT = 132;
 
-/** The whole scope small, and what of it is seen. A press or drag in it goes there. */
+/** The whole scope small, and what of it is seen; hidden while all of it is. A press or drag in it goes there. */
 export function Minimap({ scene }: { readonly scene: Scene }): ReactNode {
   const t = useTexts();
   const canvas = useRef<HTMLCanvasElement>(null);
   const flow = useReactFlow();
-  const whole = useMemo(() => viewOf(grown(around(scene.items.values()) ?? { x: 0, y: 0, width: 800, height: 500 }, 60), WIDTH, HEIGHT, 0.001, 0.2, 6), [scene]);
+  const all = useMemo(() => around(scene.items.values()), [scene]);
+  const whole = useMemo(() => viewOf(grown(all ?? { x: 0, y: 0, width: 800, height: 500 }, 60), WIDTH, HEIGHT, 0.001, 0.2, 6), [all]);
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (context == null || canvas.current === null) return undefined;
@@ -63,17 +64,18 @@ export function Minimap({ scene }: { readonly scene: Scene }): ReactNode {
       onPointerMove={(event) => { if (event.buttons === 1) go(event); }}
     >
       <canvas ref={canvas} width={WIDTH * 2} height={HEIGHT * 2} />
-      <Window zoom={whole.zoom} x={whole.x} y={whole.y} />
+      <Window all={all} zoom={whole.zoom} x={whole.x} y={whole.y} />
     </div>
   );
 }
 
 /** The part that is seen; the only thing here that moves with the viewport. */
-function Window({ x, y, zoom }: { readonly x: number; readonly y: number; readonly zoom: number }): ReactNode {
+function Window({ all, x, y, zoom }: { readonly all: Box | null; readonly x: number; readonly y: number; readonly zoom: number }): ReactNode {
   const [left, top, scale] = useStore((state) => state.transform);
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const box = seen({ x: left, y: top, zoom: scale }, width, height);
   const style = { transform: `translate(${box.x * zoom + x}px, ${box.y * zoom + y}px)`, width: box.width * zoom, height: box.height * zoom };
-  return <i className={styles["window"]} style={style} />;
+  const isAll = all !== null && isIn(box, all) && isIn(box, { x: all.x + all.width, y: all.y + all.height });
+  return <i className={styles["window"]} style={style} data-all={isAll ? "" : undefined} />;
 }

@@ -3,13 +3,14 @@ import { type CSSProperties, type ReactNode, memo, useContext } from "react";
 
 import { isLink } from "../model/document";
 import { setNodeView } from "../model/edit";
-import { type Row, rowsOf } from "../model/measure";
+import { type Row, pictureOf, rowsOf } from "../model/measure";
 import { useDocuments } from "../state/documents";
 import { t } from "../texts";
 import { cssColour } from "./colours";
 import { type FlowNode, type NodeItem, titleOf } from "./flow";
 import { couldFit, useLinking } from "./linking";
 import styles from "./node.module.css";
+import { NodePicture } from "./NodePicture";
 import { NodePreview } from "./NodePreview";
 import { NodeStatus } from "./NodeStatus";
 import { OutputEye } from "./OutputEye";
@@ -41,14 +42,17 @@ function Body({ item, isSelected }: { readonly item: NodeItem; readonly isSelect
   const colour = cssColour(view.color);
   const rows = rowsOf(item.ports);
   const tabIndex = isSelected ? 0 : -1;
+  const runId = [...path, item.id].join("/");
+  const picture = pictureOf(item.ports, type);
   return (
     <div className={look.filter(Boolean).join(" ")} style={colour === undefined ? undefined : ({ "--node": colour } as CSSProperties)} data-node={item.id} data-type={node.type}>
       <Header item={item} tabIndex={tabIndex} />
       {isCollapsed ? <CollapsedPorts item={item} /> : rows.map((row) => <Line key={`${row.input?.name ?? ""}/${row.output?.name ?? ""}`} row={row} item={item} tabIndex={tabIndex} />)}
+      <div className={styles["foot"]}><NodeStatus path={runId} /></div>
       <div className={styles["under"]}>
-        <NodeStatus path={[...path, item.id].join("/")} />
-        {seedsOf(item).map((port) => <SeedNote key={port} path={[...path, item.id].join("/")} node={item.id} port={port} />)}
-        {!isCollapsed && <NodePreview path={[...path, item.id].join("/")} />}
+        {seedsOf(item).map((port) => <SeedNote key={port} path={runId} node={item.id} port={port} />)}
+        {!isCollapsed && <NodePreview path={runId} />}
+        {!isCollapsed && picture !== null && <NodePicture item={item} path={runId} picture={picture} isSelected={isSelected} />}
       </div>
       {isSelected && <ResizeEdge id={item.id} item={item} edges="width" />}
     </div>
@@ -106,17 +110,18 @@ function useMood(item: NodeItem): (name: string, side: "input" | "output") => st
 function Line({ row, item, tabIndex }: { readonly row: Row; readonly item: NodeItem; readonly tabIndex: number }): ReactNode {
   const { path } = useContext(Place);
   const mood = useMood(item);
+  const runId = [...path, item.id].join("/");
   const { input, output } = row;
   const link = input === undefined ? null : linkOf(item, input.name);
   return (
     <div className={`${styles["row"]} ${row.height > 24 ? styles["tall"] : ""}`} style={{ height: row.height }}>
-      {input !== undefined && <PortButton node={item.id} port={input} side="input" link={link} mood={mood(input.name, "input")} tabIndex={tabIndex} />}
+      {input !== undefined && <PortButton path={runId} node={item.id} port={input} side="input" link={link} mood={mood(input.name, "input")} tabIndex={tabIndex} />}
       {input !== undefined && row.value && <ValueRow item={item} port={input} link={link} tabIndex={tabIndex} />}
       {input !== undefined && !row.value && <Label name={input.name} named={item.named[`<${input.name}`]} isMissing={link === null && !input.optional && input.default === undefined} />}
       {input !== undefined && !row.value && link === null && <Held item={item} port={input.name} />}
-      {output !== undefined && <OutputEye path={[...path, item.id].join("/")} port={output.name} />}
+      {output !== undefined && <OutputEye path={runId} port={output.name} />}
       {output !== undefined && <Label name={output.name} named={item.named[`>${output.name}`]} isRight />}
-      {output !== undefined && <PortButton node={item.id} port={output} side="output" link={null} mood={mood(output.name, "output")} tabIndex={tabIndex} />}
+      {output !== undefined && <PortButton path={runId} node={item.id} port={output} side="output" link={null} mood={mood(output.name, "output")} tabIndex={tabIndex} />}
     </div>
   );
 }

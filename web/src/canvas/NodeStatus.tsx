@@ -44,7 +44,7 @@ interface LineProps {
 function Line({ state, symbol, title, children }: LineProps): React.ReactNode {
   return (
     <div className={`${styles["line"]} ${styles[state] ?? ""}`} data-state={state} title={title}>
-      <span aria-hidden="true" className={styles["symbol"]}>{symbol}</span>
+      <span aria-hidden="true" data-symbol="" className={styles["symbol"]}>{symbol}</span>
       {children}
     </div>
   );

@@ -1,8 +1,9 @@
-import { type CSSProperties, type KeyboardEvent, type ReactNode, memo } from "react";
+import { type CSSProperties, type KeyboardEvent, type ReactNode, memo, useId } from "react";
 
 import type { InputPort, OutputPort } from "../model/catalogue";
 import { disconnect } from "../model/edit";
 import { useDocuments } from "../state/documents";
+import { usePortProblem } from "../state/plan";
 import { t } from "../texts";
 import { cssType } from "./colours";
 import { linkInto, pressPort } from "./gestures";
@@ -12,6 +13,8 @@ import { currentScene } from "./linking";
 import { shapeOf } from "./scene";
 
 interface Props {
+  /** Run id of the node. */
+  readonly path: string;
   readonly node: string;
   readonly port: InputPort | OutputPort;
   readonly side: "input" | "output";
@@ -25,10 +28,13 @@ interface Props {
  * A port: round takes one value, square a list, a rhombus any type; hollow may be left out. Its colour is its type's.
  * Press and draw, or Enter and arrows, to connect it; Delete takes a linked input's wire off.
  */
-export const PortButton = memo(function PortButton({ node, port, side, link, mood, tabIndex }: Props): ReactNode {
+export const PortButton = memo(function PortButton({ path, node, port, side, link, mood, tabIndex }: Props): ReactNode {
   const isOptional = "optional" in port && (port.optional || port.default !== undefined);
   const shape = shapeOf(port);
-  const look = ["port", side, shape, isOptional && link === null && "hollow", mood].filter((one): one is string => Boolean(one));
+  const problem = usePortProblem(path, port.name);
+  const isWrong = problem !== undefined && side === "input";
+  const id = useId();
+  const look = ["port", side, shape, isWrong && "wrong", isOptional && link === null && "hollow", mood].filter((one): one is string => Boolean(one));
   const end = { node, port: port.name, side };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" || event.key === " ") {
@@ -42,6 +48,7 @@ export const PortButton = memo(function PortButton({ node, port, side, link, moo
     }
   };
   return (
+    <>
     <button
       type="button"
       className={`nodrag nopan ${look.map((name) => styles[name]).join(" ")}`}
@@ -50,10 +57,13 @@ export const PortButton = memo(function PortButton({ node, port, side, link, moo
       data-side={side}
       tabIndex={tabIndex}
       aria-label={nameOfPort(port, side, link, isOptional)}
-      title={`${port.name}: ${port.type}${port.doc === "" ? "" : `\n${port.doc}`}`}
+      aria-describedby={isWrong ? id : undefined}
+      title={[...(isWrong ? [problem.message] : []), `${port.name}: ${port.type}`, port.doc].filter(Boolean).join("\n")}
       onPointerDown={(event) => pressPort(event, end)}
       onKeyDown={onKeyDown}
     />
+    {isWrong && <span id={id} hidden>{problem.message}</span>}
+    </>
   );
 });
 

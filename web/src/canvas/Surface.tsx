@@ -4,6 +4,7 @@ import { type NodeChange, ReactFlow, ReactFlowProvider } from "@xyflow/react";
 import { type MouseEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
 
 import { useCamera } from "../state/camera";
+import { rememberCamera } from "../state/cameras";
 import { activeDocument, useDocuments } from "../state/documents";
 import { openContextMenu } from "../state/menu";
 import { openAddNode } from "../state/palette";
@@ -24,7 +25,7 @@ import { dragTo, endDrag, startDrag } from "./moving";
 import { NodeBox } from "./NodeBox";
 import { NoteBox } from "./NoteBox";
 import { itemAt, pressFar, pressGround } from "./pointer";
-import type { Scene } from "./scene";
+import { type Scene, wholeBox } from "./scene";
 import { useTouch, useWheel } from "./useInput";
 import { Wires } from "./Wires";
 
@@ -92,7 +93,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         onNodeDragStop={endDrag}
         onNodeDoubleClick={(_, node) => enter(node)}
         onMove={(_, now) => onView(now)}
-        onMoveEnd={(_, now) => useDocuments.getState().look(now)}
+        onMoveEnd={(_, now) => look(now)}
         snapToGrid={snap}
         snapGrid={[GRID, GRID]}
         nodeDragThreshold={3}
@@ -129,8 +130,14 @@ function useNodes(scene: Scene, selection: ReadonlySet<string>, isFar: boolean, 
 }
 
 function firstView(scene: Scene, { width, height }: Props["size"]): View {
-  const box = around(scene.items.values());
+  const box = around([...scene.items.values()].map(wholeBox));
   return box === null ? { x: width / 2, y: height / 3, zoom: 1 } : viewOf(box, width, height, LEAST_ZOOM, 1);
+}
+
+function look(now: View): void {
+  const { look: keep, active } = useDocuments.getState();
+  keep(now);
+  rememberCamera(active, activeDocument()?.path ?? [], now);
 }
 
 function onNodesChange(changes: NodeChange<FlowNode>[]): void {

@@ -35,7 +35,7 @@ export function ValueView({ job, node, port, elements }: Props): React.ReactNode
     <div className={styles["view"]}>
       <div className={styles["title"]}>{node}.{port}</div>
       {found === null ? <p className={styles["text"]}>{t("run.look_loading")}</p> : "value" in found ? (
-        <Shown value={found.value} alt={t("run.look_alt", { node, port })} large={addressOf({ job, node, port, index, element }, "png")} />
+        <Shown value={found.value} name={`${node}.${port}`} alt={t("run.look_alt", { node, port })} large={addressOf({ job, node, port, index, element }, "png")} />
       ) : (
         <>
           <p className={styles["text"]}>{found.refused}</p>
@@ -76,13 +76,18 @@ function Pager({ at, count, text, onTurn }: { at: number; count: number; text: s
   );
 }
 
-function Shown({ value, alt, large }: { readonly value: Value; readonly alt: string; readonly large: string }): React.ReactNode {
+async function openLarge(url: string, name: string): Promise<void> {
+  const { openPicture } = await import("../viewer/Viewer");
+  openPicture(url, name);
+}
+
+function Shown({ value, name, alt, large }: { readonly value: Value; readonly name: string; readonly alt: string; readonly large: string }): React.ReactNode {
   const t = useTexts();
   if ("picture" in value) {
     return (
-      <a href={large} target="_blank" rel="noreferrer" title={t("run.look_large")}>
+      <button type="button" className={styles["large"]} title={t("run.look_large")} onClick={() => void openLarge(large, name)}>
         <Picture blob={value.picture} alt={alt} />
-      </a>
+      </button>
     );
   }
   if ("value" in value) {

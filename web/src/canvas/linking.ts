@@ -164,11 +164,18 @@ export function insertConverter(type: string, from: string, to: string, taken: s
 
 /** The scene that is shown; the canvas keeps it here for what is done outside of rendering. */
 let shown: Scene | null = null;
+const watchers = new Set<() => void>();
 export function currentScene(): Scene | null {
   return shown;
 }
 export function keepScene(scene: Scene | null): void {
   shown = scene;
+  for (const watcher of watchers) watcher();
+}
+/** Be told of each new scene, until the returned function is called. */
+export function watchScene(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
 }
 
 function halfway(source: Item | undefined, target: Item | undefined): Point {

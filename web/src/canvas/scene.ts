@@ -5,11 +5,11 @@
 
 import type { Catalogue, Fit, InputPort, NodeType, OutputPort } from "../model/catalogue";
 import { type Frame, type Node, type NodeView, type Note, type Scope, type ScopeId, type WorkflowDocument, isLink, scopeOf, split, targets } from "../model/document";
-import { type Measured, type Ports, elementType, measure } from "../model/measure";
+import { type Measured, type Ports, elementType, measure, roomBelow } from "../model/measure";
+import { placesFor } from "../model/placing";
 import { portsOf, typeOf } from "../model/ports";
-import { type SafeView, nodeViewOf, viewOf } from "../model/view";
+import { nodeViewOf, viewOf } from "../model/view";
 import { type Box, type Curve, type Point, boxAround, curvesOf } from "./geometry";
-import { placesFor } from "./places";
 
 export interface NodeItem extends Box {
   readonly kind: "node";
@@ -20,6 +20,8 @@ export interface NodeItem extends Box {
   readonly type: NodeType | undefined;
   readonly ports: Ports;
   readonly measured: Measured;
+  /** What is wanted free below it, for a picture. */
+  readonly below: number;
   /** Ports that are named inputs or outputs of the scope: "<port" or ">port" to its name there. */
   readonly named: { readonly [port: string]: string };
 }
@@ -66,15 +68,14 @@ export function sceneOf(document: WorkflowDocument, scope: ScopeId, catalogue: C
   const old = before?.scope === scope && before.catalogue === catalogue ? before : undefined;
   const view = viewOf(found);
   const named = namedPorts(found);
-  const unplaced = Object.keys(found.nodes).filter((id) => placeOf(view, id) === undefined);
-  const places = unplaced.length === 0 ? undefined : placesFor(found, unplaced);
+  const places = placesFor(document, scope, catalogue);
   const items = new Map<string, Item>();
   for (const frame of view.frames) {
     const item: FrameItem = { kind: "frame", id: `frame:${frame.id}`, frame, x: frame.x, y: frame.y, width: frame.width, height: frame.height };
     items.set(item.id, kept(old?.items.get(item.id), item, (was) => was.kind === "frame" && was.frame === frame));
   }
   for (const [id, node] of Object.entries(found.nodes)) {
-    items.set(id, nodeItem(document, scope, catalogue, id, node, places?.[id], named[id] ?? NOTHING_NAMED, old?.items.get(id)));
+    items.set(id, nodeItem(document, scope, catalogue, id, node, places[id], named[id] ?? NOTHING_NAMED, old?.items.get(id)));
   }
   for (const note of view.notes) {
     const item: NoteItem = { kind: "note", id: `note:${note.id}`, note, x: note.x, y: note.y, width: note.width, height: note.height };
@@ -94,6 +95,22 @@ export function sceneWith(scene: Scene, moved: ReadonlyMap<string, Point>, befor
   return { ...scene, items, wires: wiresOf(found, scene.catalogue, items, before.wires) };
 }
 
+/** The box of an item with what it shows below itself. */
+export function wholeBox(item: Item): Box {
+  return item.kind === "node" && item.below > 0 ? { x: item.x, y: item.y, width: item.width, height: item.height + item.below } : item;
+}
+
+/** How far down the next item below a node is; at most `most`. Frames are grounds and stop nothing. */
+export function roomUnder(scene: Scene, item: NodeItem, most: number): number {
+  const bottom = item.y + item.height;
+  let room = most;
+  for (const other of scene.items.values()) {
+    if (other.kind === "frame" || other.id === item.id || other.y + other.height <= bottom) continue;
+    if (other.x < item.x + item.width && other.x + other.width > item.x) room = Math.min(room, other.y - bottom);
+  }
+  return Math.max(0, room);
+}
+
 export function portPoint(item: Item | undefined, port: string, side: "input" | "output"): Point | undefined {
   if (item?.kind !== "node") return undefined;
   const placed = item.measured.ports.find((one) => one.name === port && one.side === side) ?? formerPort(item, port, side);
@@ -105,11 +122,6 @@ export function portPoint(item: Item | undefined, port: string, side: "input" | 
 function formerPort(item: NodeItem, port: string, side: "input" | "output"): Measured["ports"][number] | undefined {
   const now = side === "input" ? item.ports.inputs.find((input) => input.was.includes(port))?.name : undefined;
   return item.measured.ports.find((one) => one.name === now && one.side === "input");
-}
-
-function placeOf(safe: SafeView, id: string): Point | undefined {
-  const view = safe.nodes[id];
-  return view?.x === undefined || view.y === undefined ? undefined : { x: view.x, y: view.y };
 }
 
 function kept<T extends Item>(before: Item | undefined, item: T, same: (before: Item) => boolean): T {
@@ -131,7 +143,7 @@ function nodeItem(
   const ports = was !== undefined && samePorts(was.ports, { inputs, outputs }) ? was.ports : { inputs, outputs };
   if (isSame && was.ports === ports) return was;
   const measured = measure(ports, node, view);
-  return { kind: "node", id, node, view, type, ports, measured, named, x, y, width: measured.width, height: measured.height };
+  return { kind: "node", id, node, view, type, ports, measured, below: roomBelow(ports, type, view), named, x, y, width: measured.width, height: measured.height };
 }
 
 function samePorts(a: Ports, b: Ports): boolean {

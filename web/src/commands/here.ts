@@ -5,6 +5,7 @@ import { type Frame, type Scope, type ScopeId, type WorkflowDocument, scopeOf } 
 import { itemOf } from "../model/edit";
 import type { Edit } from "../model/history";
 import { measure } from "../model/measure";
+import { placesFor } from "../model/placing";
 import { typeOf } from "../model/ports";
 import { viewOf } from "../model/view";
 import { useCatalogue } from "../state/catalogue";
@@ -79,7 +80,8 @@ export function boxOf(at: Here, item: string): Box {
   const node = at.scope.nodes[id];
   const view = nodes[id];
   const size = node === undefined ? { width: 0, height: 0 } : measure(typeOf(at.document, at.catalogue, node.type), node, view);
-  return { x: view?.x ?? 0, y: view?.y ?? 0, width: size.width, height: size.height };
+  const place = placesFor(at.document, at.scopeId, at.catalogue)[id];
+  return { x: view?.x ?? place?.x ?? 0, y: view?.y ?? place?.y ?? 0, width: size.width, height: size.height };
 }
 
 /** The box around all of them; null for none. */

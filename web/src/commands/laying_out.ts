@@ -3,16 +3,27 @@
 import { moveItems } from "../model/edit";
 import { linksOf } from "../model/graph";
 import { arrange } from "../model/layout";
+import { roomBelow } from "../model/measure";
+import { typeOf } from "../model/ports";
+import { viewOf } from "../model/view";
 import { split } from "../model/document";
 import { activeDocument, scopeAt, useDocuments } from "../state/documents";
 import type { TextKey } from "../texts";
-import { around, boxOf, here } from "./here";
+import { type Box, type Here, around, boxOf, here } from "./here";
+
+/** With room for the picture below it. */
+export function roomyBox(at: Here, id: string): Box {
+  const box = boxOf(at, id);
+  const node = at.scope.nodes[id];
+  const type = node === undefined ? undefined : typeOf(at.document, at.catalogue, node.type);
+  return { ...box, height: box.height + (type === undefined ? 0 : roomBelow(type, type, viewOf(at.scope).nodes[id])) };
+}
 
 /** Lay out these nodes; their upper left corner stays where it is. */
 export async function layOut(ids: readonly string[], title: TextKey): Promise<void> {
   const [at, one] = [here(), activeDocument()];
   if (at === null || one === undefined) return;
-  const boxes = ids.map((id) => ({ id, ...boxOf(at, id) }));
+  const boxes = ids.map((id) => ({ id, ...roomyBox(at, id) }));
   const corner = around(boxes);
   if (corner === null) return;
   const wanted = new Set(ids);

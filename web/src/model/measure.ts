@@ -12,7 +12,10 @@ export const HEADER = 32;
 export const ROW = 24;
 export const TEXT_ROW = 80;
 export const FILE_ROW = 112;
-export const FOOT = 8;
+/** The line at the end that says how the node stands. Always there, so that a run changes no sizes. */
+export const FOOT = 27;
+/** What automatic placing leaves free below a node that shows a picture there. */
+export const PICTURE_ROOM = 208;
 
 /** Wire types whose values can be written into a workflow (`graph/types.py`). */
 const PLAIN: ReadonlySet<string> = new Set(["bool", "float", "int", "text"]);
@@ -53,6 +56,28 @@ export function takesValue(input: InputPort): boolean {
 /** The type without `list[...]`. */
 export function elementType(type: string): string {
   return type.startsWith("list[") ? type.slice(5, -1) : type;
+}
+
+/** The output whose picture is shown below a node; `isSaved`: it names a file of the gallery. */
+export interface PicturePort {
+  readonly port: string;
+  readonly isSaved: boolean;
+}
+
+/** Nodes that let one choose a picture show it in their own rows already. */
+export function pictureOf(ports: Ports, type: NodeType | undefined): PicturePort | null {
+  if (ports.inputs.some((input) => input.hint?.hint === "file")) return null;
+  const picture = ports.outputs.find((output) => elementType(output.type) === "Image");
+  if (picture !== undefined) return { port: picture.name, isSaved: false };
+  const name = type?.effect === true ? ports.outputs.find((output) => elementType(output.type) === "text") : undefined;
+  return name === undefined ? null : { port: name.name, isSaved: true };
+}
+
+/** How much is to be left free below a node: for its picture, or for its live preview. */
+export function roomBelow(ports: Ports, type: NodeType | undefined, view: NodeView | undefined): number {
+  if (view?.collapsed === true) return 0;
+  const samples = ports.inputs.some((input) => input.type === "Denoiser") && ports.outputs.some((output) => output.type === "Latents");
+  return samples || pictureOf(ports, type) !== null ? PICTURE_ROOM : 0;
 }
 
 export function rowsOf(ports: Ports): readonly Row[] {

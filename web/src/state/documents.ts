@@ -84,7 +84,7 @@ export const useDocuments = create<Documents>()((set, get) => {
     apply(title, edit, gesture = null, id = get().active) {
       const one = get().open.find((candidate) => candidate.id === id);
       if (one === undefined) return;
-      const history = applied(one.history, title, edit, gesture);
+      const history = applied(one.history, title, completing(edit), gesture);
       if (history !== one.history) change(id, { history });
     },
     undo() {
@@ -110,6 +110,23 @@ export const useDocuments = create<Documents>()((set, get) => {
     change,
   };
 });
+
+/** What every edit adds to a document before it changes it; set by the canvas, which knows how large nodes are. */
+let complete: Edit = (document) => document;
+
+export function completeWith(edit: Edit): void {
+  complete = edit;
+}
+
+/** An edit that changes nothing adds nothing. */
+function completing(edit: Edit): Edit {
+  return (document) => {
+    const after = edit(document);
+    if (after === document) return document;
+    const full = complete(document);
+    return full === document ? after : edit(full);
+  };
+}
 
 function current(state: Documents): OpenDocument | undefined {
   return state.open.find((one) => one.id === state.active);

@@ -14,6 +14,8 @@ export interface Preferences {
   readonly language: Language;
   /** Whether pictures are shown while sampling. */
   readonly previews: boolean;
+  /** Whether pictures that a run made are shown below their nodes. */
+  readonly results: boolean;
   readonly minimap: boolean;
   /** Whether nodes that are moved snap to the grid. */
   readonly snap: boolean;
@@ -27,7 +29,7 @@ export interface Preferences {
 }
 
 export const DEFAULTS: Preferences = {
-  theme: "system", language: "en", previews: true, minimap: true, snap: true, wheel: "zoom", textSize: "m",
+  theme: "system", language: "en", previews: true, results: true, minimap: true, snap: true, wheel: "zoom", textSize: "m",
   recentTypes: [], typeUses: {},
 };
 
@@ -172,6 +174,7 @@ function understood(values: JsonObject): Partial<Preferences> {
   keep("theme", oneOf("system", "light", "dark"));
   keep("language", oneOf(...LANGUAGES));
   keep("previews", truth);
+  keep("results", truth);
   keep("minimap", truth);
   keep("snap", truth);
   keep("wheel", oneOf("zoom", "pan"));

@@ -158,7 +158,7 @@ function append(byJob: Map<string, SocketEvent[]>, job: string, event: SocketEve
   if (list === undefined) byJob.set(job, [event]);
   else list.push(event);
   if (event.event === "end") hidePreviews(job);
-  if (event.event === "node" && event["state"] !== "running") hidePreview(job, String(event["node"]));
+  if (event.event === "node" && event["state"] !== "running" && event["state"] !== "done") hidePreview(job, String(event["node"]));
 }
 
 function takePreview(event: SocketEvent): void {

@@ -10,7 +10,7 @@ import type { NodeRow } from "../api/jobs";
 import type { WorkflowDocument } from "../model/document";
 import { activeDocument, useDocuments } from "./documents";
 import { type DraftMemory, NOTHING_REMEMBERED } from "./memory";
-import type { Run } from "./run_events";
+import { type Run, isFinal } from "./run_events";
 import { usePreferences } from "./preferences";
 import { fetchDocument, followJob, memoryOf, shownJob, useRuns, valuesSetFor } from "./runs";
 import { sharesKeys, stalePaths, withValues } from "./stale";
@@ -98,6 +98,15 @@ function summary(states: readonly NodeRow["state"][]): string {
 /** For components: whether a node of the active document runs now; its progress does not render. */
 export function useIsRunning(path: string): boolean {
   return useShown((state) => state.stale?.has(path) === false && state.run?.rows.get(path)?.state === "running");
+}
+
+/** For components: whether a node runs or has run in a job that is still under way. */
+export function useHasUnfinished(path: string): boolean {
+  return useShown((state) => {
+    if (state.run === undefined || isFinal(state.run.state) || state.stale?.has(path) !== false) return false;
+    const row = state.run.rows.get(path)?.state;
+    return row === "running" || row === "done";
+  });
 }
 
 /** For components: whether the node was run by the job that is shown and is no longer what it was then. */

@@ -25,6 +25,7 @@ const DRAWINGS = {
   problem: <><path d="m10 3.5 7.2 12.7H2.8z" /><path d="M10 8.2v3.6M10 14v.1" /></>,
   info: <><circle cx="10" cy="10" r="7" /><path d="M10 9v5M10 6.3v.1" /></>,
   gallery: <><rect x="3" y="3" width="6" height="6" rx="1.2" /><rect x="11" y="3" width="6" height="6" rx="1.2" /><rect x="3" y="11" width="6" height="6" rx="1.2" /><rect x="11" y="11" width="6" height="6" rx="1.2" /></>,
+  sweep: <><path d="M3 7.5h14M3 12.5h14M7.5 3v14M12.5 3v14" /><rect x="3" y="3" width="14" height="14" rx="2" /></>,
   image: <><rect x="3" y="4" width="14" height="12" rx="2" /><circle cx="7.3" cy="8" r="1.3" /><path d="m4 15 4.3-4 2.7 2.3 2.5-2.8 3 3.5" /></>,
   parameters: <><rect x="3" y="3.5" width="14" height="5" rx="1.5" /><rect x="3" y="11.5" width="14" height="5" rx="1.5" /><path d="M6 6h4M6 14h7" /></>,
   files: <><path d="M5 3.5h6.5L15.5 7.5v9H5z" /><path d="M11.5 3.5v4h4" /></>,

@@ -34,7 +34,7 @@ const LANGUAGE_NAMES: { readonly [L in Language]: string } = { en: "English", de
 
 function Page(): ReactNode {
   const t = useTexts();
-  const { theme, language, previews, minimap, snap, wheel, textSize, set } = usePreferences();
+  const { theme, language, previews, results, minimap, snap, wheel, textSize, set } = usePreferences();
   return (
     <div className={styles["part"]}>
       <Choice
@@ -58,6 +58,7 @@ function Page(): ReactNode {
       <Switch label={t("settings.snap")} isOn={snap} onChange={(value) => set({ snap: value })} />
       <h3>{t("settings.running")}</h3>
       <Switch label={t("settings.previews")} isOn={previews} onChange={(value) => set({ previews: value })} hint={t("settings.previews_hint")} />
+      <Switch label={t("settings.results")} isOn={results} onChange={(value) => set({ results: value })} />
       <h3>{t("settings.help")}</h3>
       <div className={styles["buttons"]}>
         <Button onClick={() => void COMMANDS.get("show_shortcuts")?.run()}><Icon name="keyboard" size={16} /> {t("commands.show_shortcuts")}</Button>

@@ -25,6 +25,7 @@ const texts: Same<typeof en> = {
   running: "Laufen",
   previews: "Vorschau während des Sampelns",
   previews_hint: "Kostet bei jedem Schritt ein wenig Zeit.",
+  results: "Ergebnisse unter ihren Knoten",
   help: "Hilfe",
   devices: "Geräte",
   again: "Noch einmal fragen",

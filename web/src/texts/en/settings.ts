@@ -22,6 +22,7 @@ export default {
   running: "Running",
   previews: "Previews while sampling",
   previews_hint: "Costs a little time for each step.",
+  results: "Results below their nodes",
   help: "Help",
   devices: "Devices",
   again: "Ask again",
