@@ -5,11 +5,9 @@ import { Suspense, useEffect } from "react";
 import styles from "./App.module.css";
 import { BARS, type Bar } from "./bars/bar";
 import { Canvas } from "./canvas/Canvas";
-import { listenToClipboard } from "./commands/clipboard_events";
 import { CANVAS, focusTheCanvas } from "./commands/focus";
-import { listenToKeys } from "./commands/keyboard";
 import { Front } from "./documents/Front";
-import { listenToTouches } from "./menus/longpress";
+import { hands } from "./later";
 import { Overlays } from "./Overlays";
 import { PANELS, type Panel } from "./panels/panel";
 import { useLayout } from "./state/layout";
@@ -53,8 +51,13 @@ export function App(): React.ReactNode {
 
 function useListeners(): void {
   useEffect(() => {
-    const stops = [listenToKeys(), listenToClipboard(), listenToTouches(), keepPreferences()];
+    const stops = [keepPreferences()];
+    let isGone = false;
+    void hands().then(({ listenToHands }) => {
+      if (!isGone) stops.push(listenToHands());
+    });
     return () => {
+      isGone = true;
       for (const stop of stops) stop();
     };
   }, []);

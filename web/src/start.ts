@@ -2,6 +2,7 @@
 
 import { beginSession, whenSession } from "./api/session";
 import { showConflicts, showSession } from "./documents/questions";
+import { hands } from "./later";
 import { useCatalogue } from "./state/catalogue";
 import { restoreOrBegin } from "./state/restoring";
 import { startSaving } from "./state/saving";
@@ -14,6 +15,7 @@ export async function start(): Promise<void> {
   void beginSession();
   await whenSession();
   void useCatalogue.getState().load();
+  await hands(); // whoever sees a workflow can use the keys
   await restoreOrBegin();
   startPolling();
   await refresh();

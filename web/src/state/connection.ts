@@ -10,6 +10,7 @@ import { Problem, readSession } from "../api/client";
 import { ask } from "../api/http";
 import { useSession, whenSession } from "../api/session";
 import { type Codec, Socket, type SocketEvent, nextFrame, pageWire } from "../api/socket";
+import { persistently } from "../ui/lazily";
 
 /**
  * connecting: at the start; reconnecting: no answer; restarting: the server said that it stops, or is starting; lost: it
@@ -32,7 +33,6 @@ const openers = new Set<() => void>();
 
 /** Here before the socket is started. */
 let codec: Codec;
-const RETRY_MS = 1000;
 
 export const socket = new Socket({
   connect: pageWire,
@@ -58,7 +58,10 @@ export function onConnected(opened: () => void): () => void {
 
 /** Connect, and try at once when the network or the page comes back. For the page's frame, once. */
 export function connect(): void {
-  void whenSession().then(loadCodec).then(() => socket.start());
+  void whenSession().then(async () => {
+    codec = await persistently(() => import("@msgpack/msgpack"));
+    socket.start();
+  });
   useSession.subscribe(({ state }, before) => {
     if (state === "open" && before.state !== "open") socket.retryNow();
   });
@@ -66,16 +69,6 @@ export function connect(): void {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) socket.retryNow();
   });
-}
-
-/** Until the server gives it: without it there is nothing to be told. */
-async function loadCodec(): Promise<void> {
-  try {
-    codec = await import("@msgpack/msgpack");
-  } catch {
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    await loadCodec();
-  }
 }
 
 function become(state: ConnectionState): void {

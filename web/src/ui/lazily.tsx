@@ -33,6 +33,18 @@ export function lazily<Props extends object>(load: () => Promise<ComponentType<P
   };
 }
 
+const RETRY_MS = 1000;
+
+/** What the page cannot do without: asked for until it is there. */
+export async function persistently<Code>(load: () => Promise<Code>): Promise<Code> {
+  try {
+    return await load();
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    return persistently(load);
+  }
+}
+
 /** Fetch all of it, one after the other. What cannot be fetched now is fetched when it is used. */
 export async function prepareAll(): Promise<void> {
   for (const get of waiting) {
