@@ -3,4 +3,4 @@
 import { later, persistently } from "./ui/lazily";
 
 /** All commands, and what runs them. */
-export const hands = later(() => persistently(() => import("./commands/hands")));
+export const hands = later(() => persistently(() => import("./hands")));

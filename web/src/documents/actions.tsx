@@ -123,11 +123,6 @@ async function openFiles(files: readonly File[]): Promise<void> {
   for (const file of files) await attempt(async () => openText(await file.text(), file.name), file.name);
 }
 
-/** Open a text as a new workflow, and show what is wrong if it is none. Whether it was opened. For dropped and pasted text. */
-export function openTextOrTell(text: string, name = ""): Promise<boolean> {
-  return attempt(() => openText(text, name), name === "" ? t("documents.untitled") : name);
-}
-
 export function exportActive(): void {
   const one = activeDocument();
   if (one !== undefined) download(writeDocument(one.history.document), fileNameOf(one));

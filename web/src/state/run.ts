@@ -25,7 +25,7 @@ export function batchValues(document: WorkflowDocument, at: number): JsonObject 
 }
 
 /** Whether n jobs would all be the same: nothing random in it and no seed to advance. */
-export function isBatchInVain(document: WorkflowDocument): boolean {
+function isBatchInVain(document: WorkflowDocument): boolean {
   return seedPorts(document).every(({ value }) => typeof value !== "number" && !isRandom(value));
 }
 
@@ -53,7 +53,7 @@ async function send(active: OpenDocument, count: number, targets?: readonly stri
 }
 
 /** This draft's jobs that have not ended, oldest first. */
-export function openJobs(draft: string): string[] {
+function openJobs(draft: string): string[] {
   const { runs } = useRuns.getState();
   return memoryOf(draft).jobs.map((job) => job.id).filter((id) => {
     const run = runs.get(id);
@@ -70,7 +70,7 @@ export async function cancelActive(): Promise<void> {
 }
 
 /** Cancel a job; that it has ended meanwhile is no matter. */
-export async function cancelQuietly(id: string): Promise<void> {
+async function cancelQuietly(id: string): Promise<void> {
   try {
     await cancelJob(id);
   } catch (error) {

@@ -13,7 +13,7 @@ export interface SeedPort {
   readonly value: Json | undefined;
 }
 
-export function isSeed(port: InputPort): boolean {
+function isSeed(port: InputPort): boolean {
   return port.hint?.hint === "seed";
 }
 

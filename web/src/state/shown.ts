@@ -95,11 +95,6 @@ function summary(states: readonly NodeRow["state"][]): string {
   return `${state} ${done} ${states.length}`;
 }
 
-/** For components: whether a node of the active document runs now; its progress does not render. */
-export function useIsRunning(path: string): boolean {
-  return useShown((state) => state.stale?.has(path) === false && state.run?.rows.get(path)?.state === "running");
-}
-
 /** For components: whether a node runs or has run in a job that is still under way. */
 export function useHasUnfinished(path: string): boolean {
   return useShown((state) => {

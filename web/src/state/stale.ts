@@ -29,7 +29,7 @@ export function sharesKeys(a: WorkflowDocument, b: WorkflowDocument): boolean {
   return a.nodes === b.nodes && a.inputs === b.inputs && a.outputs === b.outputs && a.subgraphs === b.subgraphs && a.name === b.name;
 }
 
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => sameJson(item, b[at]));
   if (!isObject(a) || !isObject(b)) return false;

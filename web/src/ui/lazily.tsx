@@ -39,7 +39,8 @@ const RETRY_MS = 1000;
 export async function persistently<Code>(load: () => Promise<Code>): Promise<Code> {
   try {
     return await load();
-  } catch {
+  } catch (error) {
+    console.error("a part of the page has not come:", error);
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     return persistently(load);
   }

@@ -23,7 +23,7 @@ type FieldProps = Omit<WidgetProps, "onChange"> & {
   onEnd(focus: boolean): void;
 };
 
-export function NumberField({ port, value, onChange, onEnd, label }: FieldProps): ReactNode {
+function NumberField({ port, value, onChange, onEnd, label }: FieldProps): ReactNode {
   const t = useTexts();
   const first = useRef(value);
   const [text, setText] = useState(() => (typeof value === "number" ? String(value) : ""));

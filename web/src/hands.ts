@@ -1,8 +1,8 @@
 /** What somebody does by keys, by the clipboard and by finger. Its code, that of all commands, comes beside what is shown. */
 
-import { listenToTouches } from "../menus/longpress";
-import { listenToClipboard } from "./clipboard_events";
-import { listenToKeys } from "./keyboard";
+import { listenToClipboard } from "./commands/clipboard_events";
+import { listenToKeys } from "./commands/keyboard";
+import { listenToTouches } from "./menus/longpress";
 
 /** Listen from now on; the function that ends it. */
 export function listenToHands(): () => void {
