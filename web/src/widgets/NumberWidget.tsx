@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from "react";
 
 import { useTexts } from "../texts";
+import { whilePressed } from "../ui/drag";
 import { Lean } from "./Lean";
 import { partOf, rangeOf, readNumber, stepOf, stepped } from "./numbers";
 import { type WidgetProps, newSession, taken, textOf, useEditing } from "./widget";
@@ -95,14 +96,7 @@ function useScrub({ port, onChange }: WidgetProps): {
       const step = stepOf(port);
       onChange(stepped(port, Math.round((range.low + part * (range.high - range.low)) / step) * step, 0), session);
     };
-    const end = (): void => {
-      window.removeEventListener("pointermove", move);
-      window.removeEventListener("pointerup", end);
-      window.removeEventListener("pointercancel", end);
-    };
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", end);
-    window.addEventListener("pointercancel", end);
+    whilePressed(move);
   };
   return { handlers: { onPointerDown }, wasDrawn: () => drawn.current };
 }
