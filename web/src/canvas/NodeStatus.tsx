@@ -89,32 +89,40 @@ const SYMBOLS: { readonly [state: string]: string } = {
 function RunLine({ row }: { readonly row: NodeRow }): React.ReactNode {
   const t = useTexts();
   const said = row.message ?? row.note;
+  const progress = progressOf(row);
   return (
     <Line state={row.state} symbol={SYMBOLS[row.state] ?? ""} title={said === "light" ? undefined : said}>
       <span className={styles["text"]}>
         {wordsOf(row, t).map((word) => <span key={word} className={styles["fact"]}>{word}</span>)}
       </span>
       {row.state === "failed" && <InLog />}
-      {row.progress !== undefined && (
-        <progress className={styles["bar"]} value={row.progress.step} max={Math.max(1, row.progress.total)} aria-label={t("run.node_running")} />
+      {progress !== undefined && (
+        <progress className={styles["bar"]} value={progress.step} max={Math.max(1, progress.total)} aria-label={t("run.node_running")} />
       )}
     </Line>
   );
+}
+
+/** Only while it runs: of a mapped node the last that was heard may be of the middle of an element. */
+function progressOf(row: NodeRow): NodeRow["progress"] {
+  return row.state === "running" ? row.progress : undefined;
 }
 
 /** The state, unless what is known of it says as much. */
 function wordsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {
   if (row.state === "failed" && row.message !== undefined) return [row.message];
   const facts = factsOf(row, t);
-  return row.progress !== undefined ? facts : [t(`run.node_${row.state}` as TextKey), ...facts];
+  return progressOf(row) !== undefined ? facts : [t(`run.node_${row.state}` as TextKey), ...facts];
 }
 
 function factsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {
-  const { progress, elements } = row;
+  const { elements } = row;
+  const progress = progressOf(row);
   const facts: string[] = [];
   if (elements !== undefined) {
-    const done = (elements["done"] ?? 0) + (elements["cached"] ?? 0);
-    facts.push(t("run.node_elements", { done, total: elements["total"] ?? 0 }));
+    const total = elements["total"] ?? 0;
+    const done = row.state === "done" ? total : (elements["done"] ?? 0) + (elements["cached"] ?? 0);
+    facts.push(t("run.node_elements", { done, total }));
   }
   if (progress !== undefined) {
     facts.push(t("run.node_step", { step: progress.step, total: progress.total }));

@@ -6,7 +6,7 @@ import { type MouseEvent, type PointerEvent, type ReactNode, useMemo, useRef, us
 import { useCamera } from "../state/camera";
 import { rememberCamera } from "../state/cameras";
 import { activeDocument, useDocuments } from "../state/documents";
-import { openContextMenu } from "../state/menu";
+import { openContextMenu, portOf } from "../state/menu";
 import { openAddNode } from "../state/palette";
 import { usePreferences } from "../state/preferences";
 import { useTexts } from "../texts";
@@ -186,6 +186,8 @@ function askMenu(event: MouseEvent, scene: Scene, isFar: boolean): void {
   if (target.closest("input, textarea, select") !== null) return; // the browser's own, to paste into a field
   event.preventDefault();
   const at = { x: event.clientX, y: event.clientY };
+  const port = portOf(target);
+  if (port !== null) return openContextMenu({ at, target: port });
   const place = useCamera.getState().camera?.toDocument(at);
   const id = target.closest<HTMLElement>(".react-flow__node")?.dataset["id"] ?? (isFar && place !== undefined ? itemAt(scene, place)?.id : undefined);
   const item = id === undefined ? undefined : scene.items.get(id);

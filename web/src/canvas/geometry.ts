@@ -123,7 +123,7 @@ export interface View {
 }
 
 /** The viewport that shows a box whole, in the middle. */
-export function viewOf(box: Box, width: number, height: number, least: number, most: number, margin = 48): View {
+export function viewOf(box: Box, width: number, height: number, least: number, most: number, margin = 40): View {
   const zoom = Math.min(most, Math.max(least, Math.min((width - 2 * margin) / box.width, (height - 2 * margin) / box.height)));
   const middle = middleOf(box);
   return { x: width / 2 - middle.x * zoom, y: height / 2 - middle.y * zoom, zoom };

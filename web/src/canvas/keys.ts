@@ -1,6 +1,6 @@
 /** Keys on the canvas itself. What is a command has its keys there (`commands/`); typing in a field is never ours. */
 
-import { disconnect } from "../model/edit";
+import { disconnect, setWirePoints } from "../model/edit";
 import { activeDocument, useDocuments } from "../state/documents";
 import { GRID } from "./geometry";
 import { currentScene } from "./linking";
@@ -58,11 +58,24 @@ function handled(event: React.KeyboardEvent, target: HTMLElement): boolean {
 }
 
 function moved(arrow: { readonly x: number; readonly y: number }, steps: number, focused: string | undefined): boolean {
+  if (focused === undefined && pointMoved({ x: arrow.x * GRID * steps, y: arrow.y * GRID * steps })) return true;
   const selection = activeDocument()?.selection ?? new Set<string>();
   const ids = focused !== undefined && !selection.has(focused) ? [focused] : [...selection];
   if (ids.length === 0) return false;
   if (focused !== undefined && !selection.has(focused)) useDocuments.getState().select(ids);
   nudge(ids, { x: arrow.x * GRID * steps, y: arrow.y * GRID * steps });
+  return true;
+}
+
+/** The chosen point of a wire, unless items are selected. */
+function pointMoved(by: { readonly x: number; readonly y: number }): boolean {
+  const { wires, point } = useLocal.getState();
+  const scene = currentScene();
+  const wire = point === null || !wires.has(point.to) ? undefined : scene?.wires.get(point.to);
+  const at = point === null ? undefined : wire?.points[point.index];
+  if (scene === null || scene === undefined || point === null || wire === undefined || at === undefined || (activeDocument()?.selection.size ?? 0) > 0) return false;
+  const points = wire.points.map(({ x, y }) => [x, y] as const).with(point.index, [at.x + by.x, at.y + by.y]);
+  useDocuments.getState().apply("canvas.rerouted", setWirePoints(scene.scope, wire.to, points), `point:${wire.to}.${point.index}`);
   return true;
 }
 

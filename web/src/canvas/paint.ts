@@ -1,6 +1,7 @@
 /** Drawing a whole scene into one canvas: for the far view and the minimap. Paths are made once per scene. */
 
 import { titleOf } from "./flow";
+import { HEADER } from "../model/measure";
 import { colourOf, type Palette } from "./colours";
 import { type Box, type View, grown, meet, pathOf, seen } from "./geometry";
 import type { NodeItem, Scene } from "./scene";
@@ -15,7 +16,10 @@ interface Paths {
 
 const made = new WeakMap<Scene, Paths>();
 /** Titles are drawn from this zoom on; below it nobody can read them. */
-const TITLES_FROM = 0.2;
+const TITLES_FROM = 0.16;
+/** How large titles are on the screen, if the node has room for them. */
+const TITLE_PX = 11;
+const TINT = 0.3;
 
 export interface Painting {
   readonly scene: Scene;
@@ -54,8 +58,13 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
   context.fill(paths.bodies);
   context.stroke(paths.bodies);
   for (const [colour, path] of paths.headers) {
-    context.fillStyle = colour === "" ? palette.header : (palette.by[colour] ?? palette.header);
+    context.fillStyle = palette.header;
     context.fill(path);
+    if (colour === "") continue;
+    context.globalAlpha = TINT; // a title is read on it
+    context.fillStyle = palette.by[colour] ?? palette.header;
+    context.fill(path);
+    context.globalAlpha = 1;
   }
   context.fillStyle = palette.by["yellow"] ?? palette.header;
   context.globalAlpha = 0.35;
@@ -80,18 +89,23 @@ function paintSelection(context: CanvasRenderingContext2D, { scene, selection, w
 
 function paintTitles(context: CanvasRenderingContext2D, { scene, palette, view, width, height, without }: Painting): void {
   const region = grown(seen(view, width, height), 0);
-  context.font = "600 20px system-ui, sans-serif";
   context.textBaseline = "middle";
   context.fillStyle = palette.text;
+  const wanted = Math.max(15, TITLE_PX / view.zoom);
   for (const item of scene.items.values()) {
     if (without?.has(item.id) === true || !meet(region, item)) continue;
-    if (item.kind === "node") context.fillText(shortened(titleOf(item), item.width), item.x + 10, item.y + 17);
-    if (item.kind === "frame") context.fillText(shortened(item.frame.title, item.width), item.x + 10, item.y + 16);
+    if (item.kind === "note") continue;
+    const size = Math.min(wanted, item.height * 0.85);
+    const isInHeader = size <= HEADER * 0.8 || item.kind === "frame";
+    const y = isInHeader ? item.y + Math.max(HEADER, size) / 2 : item.y + (HEADER + Math.max(item.height, HEADER + size)) / 2;
+    context.font = `600 ${size}px system-ui, sans-serif`;
+    const title = item.kind === "node" ? titleOf(item) : item.frame.title;
+    context.fillText(shortened(title, item.width - size, size), item.x + size / 2, Math.min(y, item.y + item.height - size / 2));
   }
 }
 
-function shortened(text: string, width: number): string {
-  const most = Math.floor((width - 16) / 11);
+function shortened(text: string, width: number, size: number): string {
+  const most = Math.floor(width / (size * 0.58));
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
@@ -108,7 +122,7 @@ export function pathsOf(scene: Scene): Paths {
     else if (item.kind === "frame") frames.push({ colour: item.frame.color ?? "grey", path: rectangle(item) });
     else {
       bodies.rect(item.x, item.y, item.width, item.height);
-      pathFor(headers, headerColour(item)).rect(item.x, item.y, item.width, Math.min(32, item.height));
+      pathFor(headers, headerColour(item)).rect(item.x, item.y, item.width, Math.min(HEADER, item.height));
     }
   }
   for (const wire of scene.wires.values()) {

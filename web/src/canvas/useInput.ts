@@ -1,5 +1,6 @@
 import { useReactFlow } from "@xyflow/react";
-import { type RefObject, useEffect, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 
 import { preferences } from "../state/preferences";
 import { isTrackpad } from "./wheel";
@@ -25,8 +26,13 @@ export function useWheel(element: RefObject<HTMLElement | null>): void {
 /** Whether fingers are what points here: then one finger on the ground pans. */
 export function useTouch(): boolean {
   const [isTouch, setTouch] = useState(() => window.matchMedia("(pointer: coarse)").matches);
+  const last = useRef(isTouch);
   useEffect(() => {
-    const press = (event: PointerEvent): void => setTouch(event.pointerType === "touch");
+    // At once: what the press begins (touchstart, mousedown) comes right after it.
+    const press = (event: PointerEvent): void => {
+      const now = event.pointerType === "touch";
+      if (now !== last.current) flushSync(() => setTouch((last.current = now)));
+    };
     window.addEventListener("pointerdown", press, true);
     return () => window.removeEventListener("pointerdown", press, true);
   }, []);

@@ -1,5 +1,5 @@
 import { selectionPoint } from "../menus/place";
-import { openContextMenu } from "../state/menu";
+import { type OpenMenu, openContextMenu, portOf } from "../state/menu";
 import type { Command } from "./command";
 import { here } from "./here";
 
@@ -13,6 +13,8 @@ const command: Command = {
   run() {
     const at = here();
     if (at === null) return;
+    const port = focusedPort();
+    if (port !== null) return openContextMenu(port);
     const [node, frame, note] = [at.nodes[0], at.frames[0], at.notes[0]];
     const target =
       node !== undefined ? { kind: "node" as const, id: node }
@@ -23,3 +25,11 @@ const command: Command = {
   },
 };
 export default command;
+
+function focusedPort(): OpenMenu | null {
+  const element = document.activeElement;
+  const target = element === null ? null : portOf(element);
+  if (element === null || target === null) return null;
+  const { left, bottom } = element.getBoundingClientRect();
+  return { at: { x: left, y: bottom + 4 }, target };
+}

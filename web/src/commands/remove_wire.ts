@@ -1,16 +1,16 @@
 import { disconnect } from "../model/edit";
-import { menuTarget } from "../state/menu";
 import type { Command } from "./command";
 import { apply, here } from "./here";
+import { targetWire } from "./wires";
 
 const command: Command = {
   id: "remove_wire",
   title: "commands.remove_wire",
   group: "edit.group",
-  enabled: () => menuTarget()?.kind === "wire",
+  enabled: () => targetWire() !== null,
   run() {
-    const [at, target] = [here(), menuTarget()];
-    if (at !== null && target?.kind === "wire") apply("commands.remove_wire", disconnect(at.scopeId, target.to));
+    const [at, wire] = [here(), targetWire()];
+    if (at !== null && wire !== null) apply("commands.remove_wire", disconnect(at.scopeId, wire));
   },
 };
 export default command;

@@ -21,6 +21,6 @@ export function ContextMenu(): ReactNode {
 }
 
 const TITLES: { readonly [K in MenuTarget["kind"]]: TextKey } = {
-  canvas: "commands.canvas", node: "commands.node", frame: "edit.new_frame", note: "commands.note", wire: "commands.wire",
+  canvas: "commands.canvas", node: "commands.node", frame: "edit.new_frame", note: "commands.note", wire: "commands.wire", port: "commands.port",
   colours: "edit.colour", inputs: "edit.promote_input", outputs: "edit.promote_output",
 };

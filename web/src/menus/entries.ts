@@ -43,12 +43,13 @@ const MENUS: { readonly [K in MenuTarget["kind"]]?: readonly (readonly string[])
     ["@arrange", "make_subgraph"],
   ],
   note: [["@colours"], ["copy", "cut", "duplicate", "delete_items"], ["@arrange", "frame_selection"]],
-  wire: [["insert_on_wire", "remove_wire"]],
+  wire: [["insert_on_wire", "remove_wire"], ["add_wire_point", "straighten_wire"], ["go_to_source", "go_to_target"]],
+  port: [["connect_port", "go_to_source", "go_to_target"], ["insert_on_wire", "add_wire_point", "straighten_wire"], ["remove_wire", "remove_wires"]],
 };
 
 const ICONS: { readonly [id: string]: IconName } = {
   add_node: "add", add_note: "note", copy: "copy", delete_items: "trash", undo: "undo", redo: "redo", rename: "edit", frame_selection: "frame",
-  make_subgraph: "subgraph", inspector: "inspect", insert_on_wire: "add", remove_wire: "trash", run_here: "run", fit: "fit", show_commands: "search",
+  make_subgraph: "subgraph", inspector: "inspect", insert_on_wire: "add", remove_wire: "trash", remove_wires: "trash", connect_port: "link", run_here: "run", fit: "fit", show_commands: "search",
 };
 
 export function entriesFor(target: MenuTarget): MenuGroups {

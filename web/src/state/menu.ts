@@ -9,6 +9,8 @@ export type MenuTarget =
   /** `at`: where on the canvas, in the document's units. */
   | { readonly kind: "canvas"; readonly at?: Point }
   | { readonly kind: "node" | "frame" | "note"; readonly id: string }
+  /** A port of the node. */
+  | { readonly kind: "port"; readonly id: string; readonly port: string; readonly side: "input" | "output" }
   /** The wire that ends at "node.port"; `at` as above. */
   | { readonly kind: "wire"; readonly to: string; readonly at?: Point }
   /** Of what is selected: the colours it can have, the ports that can be named. */
@@ -52,9 +54,18 @@ export function chooseFor(target: MenuTarget, act: () => void): void {
 
 /** The target as a member of a selection; null for what cannot be selected. */
 function itemOf(target: MenuTarget): string | null {
-  if (target.kind === "node") return target.id;
+  if (target.kind === "node" || target.kind === "port") return target.id;
   if (target.kind === "frame" || target.kind === "note") {
     return target.id.startsWith(`${target.kind}:`) ? target.id : `${target.kind}:${target.id}`;
   }
   return null;
+}
+
+/** The port that an element shows or lies in, as a target; null for none. */
+export function portOf(element: Element): MenuTarget | null {
+  const found = element.closest<HTMLElement>("[data-port]");
+  const id = found?.closest<HTMLElement>("[data-node]")?.dataset["node"];
+  const { port, side } = found?.dataset ?? {};
+  if (id === undefined || port === undefined || (side !== "input" && side !== "output")) return null;
+  return { kind: "port", id, port, side };
 }
