@@ -45,11 +45,10 @@ async function send(active: OpenDocument, count: number, targets?: readonly stri
   }
   if (count > 1 && isBatchInVain(document)) say(t("run.batch_in_vain", { count }), { kind: "warn" });
   const batch = newId();
-  for (let at = 0; at < count; at += 1) {
+  await submit(Array.from({ length: count }, (_, at) => {
     const set = batchValues(document, at);
-    const view = await submit({ draft: active.id, batch, workflow: withValues(document, set), set, ...(targets ? { targets } : {}) });
-    if (view === null) return;
-  }
+    return { draft: active.id, batch, workflow: withValues(document, set), set, ...(targets ? { targets } : {}) };
+  }));
 }
 
 /** This draft's jobs that have not ended, oldest first. */

@@ -7,7 +7,7 @@ import type { OpenDocument } from "./documents";
 import { newId } from "./documents";
 import type { Sweep, SweepAxis } from "./memory";
 import { isFinal } from "./run_events";
-import { changeMemory, enterJob, memoryOf, useRuns } from "./runs";
+import { changeMemory, enterJob, useRuns } from "./runs";
 import { withValues } from "./stale";
 import { submit } from "./submit";
 
@@ -97,15 +97,9 @@ export async function startSweep(active: OpenDocument, axes: readonly SweepAxis[
   const sweep: Sweep = { id: newId(), created: Date.now(), axes, jobs: cells.map(() => null) };
   changeMemory(active.id, (memory) => ({ ...memory, sweeps: [...memory.sweeps, sweep] }));
   const document = active.history.document;
-  for (const [at, set] of cells.entries()) {
-    if (!memoryOf(active.id).sweeps.some((one) => one.id === sweep.id)) return;
-    const view = await submit({ draft: active.id, batch: sweep.id, workflow: withValues(document, set), set, isShown: false });
-    if (view === null) return;
-    changeMemory(active.id, (memory) => ({
-      ...memory,
-      sweeps: memory.sweeps.map((one) => (one.id === sweep.id ? { ...one, jobs: one.jobs.with(at, view.id) } : one)),
-    }));
-  }
+  await submit(cells.map((set, at) => (
+    { draft: active.id, batch: sweep.id, workflow: withValues(document, set), set, cell: { sweep: sweep.id, at } }
+  )));
 }
 
 /** Read the jobs of a sweep that this page has not heard of, after a reload. */
