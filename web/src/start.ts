@@ -4,9 +4,10 @@ import { beginSession, whenSession } from "./api/session";
 import { showConflicts } from "./documents/Conflicts";
 import { showSession } from "./documents/SessionPage";
 import { useCatalogue } from "./state/catalogue";
+import { keepCurrent } from "./state/current";
 import { restoreOrBegin } from "./state/restoring";
 import { startSaving } from "./state/saving";
-import { refresh, startPolling } from "./state/workflows";
+import { resumeSubmissions } from "./state/submit";
 
 export async function start(): Promise<void> {
   showSession();
@@ -16,6 +17,6 @@ export async function start(): Promise<void> {
   await whenSession();
   void useCatalogue.getState().load();
   await restoreOrBegin();
-  startPolling();
-  await refresh();
+  keepCurrent();
+  await resumeSubmissions();
 }
