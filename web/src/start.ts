@@ -8,6 +8,7 @@ import { keepCurrent } from "./state/current";
 import { restoreOrBegin } from "./state/restoring";
 import { startSaving } from "./state/saving";
 import { resumeSubmissions } from "./state/submit";
+import { loadTheRest } from "./ui/later";
 
 export async function start(): Promise<void> {
   showSession();
@@ -18,5 +19,6 @@ export async function start(): Promise<void> {
   void useCatalogue.getState().load();
   await restoreOrBegin();
   keepCurrent();
+  void loadTheRest();
   await resumeSubmissions();
 }

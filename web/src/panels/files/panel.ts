@@ -1,7 +1,8 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { Icon } from "../../ui/icons";
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
   id: "files",
@@ -9,6 +10,6 @@ const panel: Panel = {
   icon: createElement(Icon, { name: "files" }),
   side: "right",
   order: 30,
-  Component: lazy(() => import("./Files").then(({ Files }) => ({ default: Files }))),
+  Component: later(() => import("./Files").then(({ Files }) => ({ default: Files }))),
 };
 export default panel;

@@ -1,7 +1,8 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { Icon } from "../../ui/icons";
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
   id: "gallery",
@@ -9,6 +10,6 @@ const panel: Panel = {
   icon: createElement(Icon, { name: "gallery" }),
   side: "right",
   order: 20,
-  Component: lazy(() => import("./Gallery").then(({ Gallery }) => ({ default: Gallery }))),
+  Component: later(() => import("./Gallery").then(({ Gallery }) => ({ default: Gallery }))),
 };
 export default panel;

@@ -1,7 +1,7 @@
-import { lazy } from "react";
 
 import { icon } from "../../ui/icons";
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
   id: "inspector",
@@ -9,6 +9,6 @@ const panel: Panel = {
   icon: icon("inspect"),
   side: "right",
   order: 10,
-  Component: lazy(async () => ({ default: (await import("./Inspector")).Inspector })),
+  Component: later(async () => ({ default: (await import("./Inspector")).Inspector })),
 };
 export default panel;

@@ -1,7 +1,8 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { Icon } from "../../ui/icons";
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
   id: "parameters",
@@ -9,6 +10,6 @@ const panel: Panel = {
   icon: createElement(Icon, { name: "parameters" }),
   side: "right",
   order: 15,
-  Component: lazy(() => import("./Parameters").then(({ Parameters }) => ({ default: Parameters }))),
+  Component: later(() => import("./Parameters").then(({ Parameters }) => ({ default: Parameters }))),
 };
 export default panel;

@@ -1,8 +1,8 @@
-import { lazy } from "react";
 
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
-  id: "queue", title: "run.queue_title", icon: "≡", side: "right", order: 100, Component: lazy(() => import("./QueuePanel")),
+  id: "queue", title: "run.queue_title", icon: "≡", side: "right", order: 100, Component: later(() => import("./QueuePanel")),
 };
 export default panel;

@@ -1,7 +1,7 @@
-import { lazy } from "react";
 
 import { icon } from "../../ui/icons";
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
   id: "settings",
@@ -9,6 +9,6 @@ const panel: Panel = {
   icon: icon("settings"),
   side: "left",
   order: 90,
-  Component: lazy(async () => ({ default: (await import("./Settings")).Settings })),
+  Component: later(async () => ({ default: (await import("./Settings")).Settings })),
 };
 export default panel;

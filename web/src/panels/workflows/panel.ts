@@ -1,7 +1,7 @@
-import { lazy } from "react";
 
 import { icon } from "../../ui/icons";
 import type { Panel } from "../panel";
+import { later } from "../../ui/later";
 
 const panel: Panel = {
   id: "workflows",
@@ -9,6 +9,6 @@ const panel: Panel = {
   icon: icon("workflows"),
   side: "left",
   order: 10,
-  Component: lazy(() => import("./Workflows")),
+  Component: later(() => import("./Workflows")),
 };
 export default panel;
