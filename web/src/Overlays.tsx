@@ -4,10 +4,11 @@ import { type ReactNode, Suspense, useEffect, useState } from "react";
 
 import { useMenu } from "./state/menu";
 import { usePalette } from "./state/palette";
-import { lazily, prepareAll } from "./ui/lazily";
+import { useSaving } from "./state/saving";
+import { later, loadTheRest } from "./ui/later";
 
-const Palettes = lazily(async () => (await import("./palette/Palettes")).Palettes);
-const ContextMenu = lazily(async () => (await import("./menus/ContextMenu")).ContextMenu);
+const Palettes = later(async () => ({ default: (await import("./palette/Palettes")).Palettes }));
+const ContextMenu = later(async () => ({ default: (await import("./menus/ContextMenu")).ContextMenu }));
 
 export function Overlays(): ReactNode {
   const isAsked = usePalette((state) => state.shown !== null);
@@ -23,17 +24,10 @@ export function Overlays(): ReactNode {
 
 /** Whether everything that comes later has come. */
 function usePrepared(): boolean {
+  const isRestored = useSaving((state) => state.isRestored);
   const [isPrepared, setPrepared] = useState(false);
-  useEffect(() => whenIdle(() => void prepareAll().then(() => setPrepared(true))), []);
+  useEffect(() => {
+    if (isRestored) void loadTheRest().then(() => setPrepared(true));
+  }, [isRestored]);
   return isPrepared;
-}
-
-/** Call back once nothing else is to be done; the function that calls it off. */
-function whenIdle(then: () => void): () => void {
-  if (typeof requestIdleCallback === "undefined") {
-    const timer = setTimeout(then, 200); // Safari has none
-    return () => clearTimeout(timer);
-  }
-  const id = requestIdleCallback(then, { timeout: 3000 });
-  return () => cancelIdleCallback(id);
 }

@@ -4,9 +4,10 @@ import { beginSession, whenSession } from "./api/session";
 import { showConflicts, showSession } from "./documents/questions";
 import { hands } from "./later";
 import { useCatalogue } from "./state/catalogue";
+import { keepCurrent } from "./state/current";
 import { restoreOrBegin } from "./state/restoring";
 import { startSaving } from "./state/saving";
-import { refresh, startPolling } from "./state/workflows";
+import { resumeSubmissions } from "./state/submit";
 
 export async function start(): Promise<void> {
   showSession();
@@ -17,6 +18,6 @@ export async function start(): Promise<void> {
   void useCatalogue.getState().load();
   await hands(); // whoever sees a workflow can use the keys
   await restoreOrBegin();
-  startPolling();
-  await refresh();
+  keepCurrent();
+  await resumeSubmissions();
 }

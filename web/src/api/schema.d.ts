@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 4abb61885b9931bbb76685054bc60eb3d30b14c8f7c91d5c27ba297f04f5ab60. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 081e4d1b2a1c90bcdf6f7646d0024bd8d694a055142e4b825b21577854047a77. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1162,8 +1162,9 @@ export interface paths {
          * Open the WebSocket
          * @description Binary messages, each a msgpack map. From the client: `{"do": "subscribe", "jobs": [ids] | "all", "previews": bool}`,
          *     `unsubscribe`, `ping`. From the server: `{"event": ...}`: hello, snapshot, job, planned, cached, node, progress,
-         *     preview, note, queue, end, deleted, error, pong. Closed with 1008 for what is no command or too many messages, 1009
-         *     for a message over 64 KiB, 1013 for a client that does not read, 1001 when the server stops.
+         *     preview, note, queue, end, deleted, error, pong. Who follows "all" also gets `workflows` with the `names` of saved
+         *     workflows that were made, changed or removed, by whomever. Closed with 1008 for what is no command or too many
+         *     messages, 1009 for a message over 64 KiB, 1013 for a client that does not read, 1001 when the server stops.
          */
         get: operations["open_socket"];
         put?: never;
@@ -3427,6 +3428,8 @@ export interface operations {
                 /** @description `next` of the page before. */
                 cursor?: number | null;
                 limit?: number;
+                /** @description Only the retries of this job. */
+                retry_of?: string | null;
                 /** @description Only these states; may be given several times. */
                 state?: ("queued" | "running" | "done" | "failed" | "cancelled")[];
                 workflow?: string | null;

@@ -223,6 +223,7 @@ export class Socket {
       if (event.job !== undefined) this.places.delete(event.job);
       return true;
     }
+    if (event.event === "workflows") return this.places.has("all");
     const stream = event.stream ?? "";
     const place = this.places.get(stream);
     if (place === undefined) return false;

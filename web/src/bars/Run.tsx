@@ -16,12 +16,12 @@ import { useShown } from "../state/shown";
 import { giveUp, useSubmissions } from "../state/submit";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { later } from "../ui/lazily";
+import { onceMore } from "../ui/later";
 import { Popover } from "../ui/Popover";
 import type { Bar } from "./bar";
 import styles from "./Run.module.css";
 
-const registry = later(() => import("../commands/registry"));
+const registry = onceMore(() => import("../commands/registry"));
 
 function RunBar(): React.ReactNode {
   const t = useTexts();

@@ -8,11 +8,11 @@ import { sourceOf } from "../state/targets";
 import { useShown } from "../state/shown";
 import { isFinal } from "../state/run_events";
 import { useTexts } from "../texts";
-import { lazily } from "../ui/lazily";
+import { later } from "../ui/later";
 import { Popover } from "../ui/Popover";
 import styles from "./OutputEye.module.css";
 
-const ValueView = lazily(async () => (await import("./ValueView")).ValueView);
+const ValueView = later(async () => ({ default: (await import("./ValueView")).ValueView }));
 
 interface Props {
   /** Run id of the node. */

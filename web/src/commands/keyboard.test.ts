@@ -50,6 +50,16 @@ test("typing in a field runs only what may be run while typing", () => {
   expect(save.run).toHaveBeenCalledTimes(1);
 });
 
+test("what was typed in a field counts before a command that closes its panel, and the field keeps the focus", () => {
+  const seen: string[] = [];
+  const field = document.getElementById("field")!;
+  field.addEventListener("blur", () => seen.push("left"));
+  field.focus();
+  listen({ ...command(["Alt+I"], { whileTyping: true }), run: () => void seen.push(document.activeElement === field ? "run in the field" : "run elsewhere") });
+  press("i", { altKey: true }, "field");
+  expect(seen).toEqual(["left", "run in the field"]);
+});
+
 test("keys that operate a button stay with it", () => {
   const one = command(["Enter", "M"]);
   listen(one);

@@ -1,11 +1,11 @@
 import { activeDocument, useDocuments } from "../state/documents";
 import { t } from "../texts";
 import { askText } from "../ui/ask";
-import { later } from "../ui/lazily";
+import { onceMore } from "../ui/later";
 import type { Command } from "./command";
 import { apply, chosenNodes, hasNodes, here } from "./here";
 
-const subgraphs = later(() => import("../model/subgraphs"));
+const subgraphs = onceMore(() => import("../model/subgraphs"));
 
 const command: Command = {
   id: "make_subgraph",

@@ -1,9 +1,9 @@
 import { useDocuments } from "../state/documents";
-import { later } from "../ui/lazily";
+import { onceMore } from "../ui/later";
 import type { Command } from "./command";
 import { apply, here } from "./here";
 
-const subgraphs = later(() => import("../model/subgraphs"));
+const subgraphs = onceMore(() => import("../model/subgraphs"));
 
 /** The selected instances of subgraphs. */
 function instances(): readonly string[] {

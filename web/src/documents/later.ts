@@ -1,14 +1,14 @@
 /** The dialogs of documents, of which the code comes when one is shown. */
 
-import { lazily } from "../ui/lazily";
+import { later } from "../ui/later";
 
 const parts = (): Promise<typeof import("./parts")> => import("./parts");
 
-export const CloseDialog = lazily(async () => (await parts()).CloseDialog);
-export const ConflictDialog = lazily(async () => (await parts()).ConflictDialog);
-export const FlawsDialog = lazily(async () => (await parts()).FlawsDialog);
-export const NameDialog = lazily(async () => (await parts()).NameDialog);
-export const SessionPage = lazily(async () => (await parts()).SessionPage);
-export const Templates = lazily(async () => (await parts()).Templates);
-export const TemplatesDialog = lazily(async () => (await parts()).TemplatesDialog);
-export const VersionsDialog = lazily(async () => (await parts()).VersionsDialog);
+export const CloseDialog = later(async () => ({ default: (await parts()).CloseDialog }));
+export const ConflictDialog = later(async () => ({ default: (await parts()).ConflictDialog }));
+export const FlawsDialog = later(async () => ({ default: (await parts()).FlawsDialog }));
+export const NameDialog = later(async () => ({ default: (await parts()).NameDialog }));
+export const SessionPage = later(async () => ({ default: (await parts()).SessionPage }));
+export const Templates = later(async () => ({ default: (await parts()).Templates }));
+export const TemplatesDialog = later(async () => ({ default: (await parts()).TemplatesDialog }));
+export const VersionsDialog = later(async () => ({ default: (await parts()).VersionsDialog }));

@@ -10,7 +10,7 @@ import { Problem, readSession } from "../api/client";
 import { ask } from "../api/http";
 import { useSession, whenSession } from "../api/session";
 import { type Codec, Socket, type SocketEvent, nextFrame, pageWire } from "../api/socket";
-import { persistently } from "../ui/lazily";
+import { onceMore } from "../ui/later";
 
 /**
  * connecting: at the start; reconnecting: no answer; restarting: the server said that it stops, or is starting; lost: it
@@ -31,6 +31,7 @@ type Listener = (events: readonly SocketEvent[]) => void;
 const listeners = new Set<Listener>();
 const openers = new Set<() => void>();
 
+const messagePack = onceMore(() => import("@msgpack/msgpack"));
 /** Here before the socket is started. */
 let codec: Codec;
 
@@ -59,7 +60,7 @@ export function onConnected(opened: () => void): () => void {
 /** Connect, and try at once when the network or the page comes back. For the page's frame, once. */
 export function connect(): void {
   void whenSession().then(async () => {
-    codec = await persistently(() => import("@msgpack/msgpack"));
+    codec = await messagePack();
     socket.start();
   });
   useSession.subscribe(({ state }, before) => {

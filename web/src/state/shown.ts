@@ -8,12 +8,13 @@ import { create } from "zustand";
 
 import type { NodeRow } from "../api/jobs";
 import type { WorkflowDocument } from "../model/document";
+import { withValues } from "../model/values";
 import { activeDocument, useDocuments } from "./documents";
 import { type DraftMemory, NOTHING_REMEMBERED } from "./memory";
 import { type Run, isFinal } from "./run_events";
 import { usePreferences } from "./preferences";
 import { fetchDocument, followJob, memoryOf, shownJob, useRuns, valuesSetFor } from "./runs";
-import { sharesKeys, stalePaths, withValues } from "./stale";
+import { sharesKeys, stalePaths } from "./stale";
 
 interface Shown {
   readonly job: string | null;

@@ -5,7 +5,7 @@
  */
 
 import {
-  type Json, type JsonObject, type Node, type Scope, type WorkflowDocument, isLink, isObject, split, targets,
+  type Json, type Node, type Scope, type WorkflowDocument, isLink, isObject, split, targets,
 } from "../model/document";
 
 type Subgraphs = WorkflowDocument["subgraphs"];
@@ -166,15 +166,4 @@ export function nodeAt(document: WorkflowDocument, path: string): { scope: strin
     nodes = inner.nodes;
   }
   return null;
-}
-
-/** The document with other values at some ports ("node.port" or "instance/node.port"); an instance's inner ports stay. */
-export function withValues(document: WorkflowDocument, values: JsonObject): WorkflowDocument {
-  let nodes = document.nodes;
-  for (const [reference, value] of Object.entries(values)) {
-    const { node: id, port } = split(reference);
-    const node = nodes[id];
-    if (node !== undefined) nodes = { ...nodes, [id]: { ...node, inputs: { ...node.inputs, [port]: value } } };
-  }
-  return nodes === document.nodes ? document : { ...document, nodes };
 }

@@ -1,9 +1,9 @@
 /** Asking for a line of text: `await askText({...})` gives it, or null if one thinks better of it. */
 
 import { showDialog } from "./dialogs";
-import { lazily } from "./lazily";
+import { later } from "./later";
 
-const AskDialog = lazily(async () => (await import("./AskDialog")).AskDialog);
+const AskDialog = later(async () => ({ default: (await import("./AskDialog")).AskDialog }));
 
 export interface Question {
   readonly title: string;

@@ -40,8 +40,9 @@ function NumberField({ port, value, onChange, onEnd, label }: FieldProps): React
     if ("value" in next) onChange(next.value);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Tab") event.stopPropagation();
-    if (event.key === "Enter") event.preventDefault(); // or it would press the button that is focused next
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (event.key !== "Tab" && !isCommand) event.stopPropagation();
+    if (event.key === "Enter" && !isCommand) event.preventDefault(); // or it would press the button that is focused next
     if (event.key === "Enter" && flaw === null) onEnd(true);
     if (event.key === "Escape") {
       onChange(typeof first.current === "number" ? first.current : undefined);
