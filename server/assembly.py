@@ -147,7 +147,7 @@ class Assembly:
         _gauges(metrics, services)
         await services.catalogue.load()
         await services.desk.start()
-        for part in (services.workflows, services.drafts, services.models, services.files, services.webhooks):
+        for part in (services.workflows, services.drafts, services.models, services.files, pictures, services.webhooks):
             await part.start()
         self.services = services
         front.open(self.table, services)

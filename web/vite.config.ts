@@ -1,3 +1,5 @@
+import { fileURLToPath } from "node:url";
+
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
@@ -6,16 +8,32 @@ const server = process.env["LATENTGRAPH_URL"] ?? "http://127.0.0.1:8765";
 
 export default defineConfig({
   plugins: [react()],
+  // xyflow asks for an older zustand: what it uses of it is the same.
+  resolve: { dedupe: ["zustand"], alias: { "d3-color": fileURLToPath(new URL("./src/canvas/no_colours.ts", import.meta.url)) } },
   build: {
     target: "es2023",
     // The server serves /assets/{name} from one flat folder, and its policy allows no inline script, style or data: worker.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // One file of styles, and no lists of what each later part needs: they would be 2 kB of hashes in the first file.
+    cssCodeSplit: false,
+    modulePreload: { polyfill: false, resolveDependencies: (_, needed, { hostType }) => (hostType === "html" ? needed : []) },
     reportCompressedSize: true,
     chunkSizeWarningLimit: 1000,
+    rolldownOptions: {
+      output: {
+        // What the page needs at first in two files: that of others stays in the browser's cache when ours changes.
+        codeSplitting: {
+          groups: [
+            { name: "vendor", tags: ["$initial"], test: /node_modules/, priority: 2 },
+            { name: "page", tags: ["$initial"], priority: 1 },
+          ],
+        },
+      },
+    },
   },
   worker: { format: "es" },
   // Tests read the workflows and vectors that lie beside web/.
   server: { fs: { allow: [".."] }, proxy: { "/v1": { target: server, ws: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
+  // A page costs a test file a second: those that need one say so in their first line (`@vitest-environment happy-dom`).
+  test: { environment: "node", setupFiles: ["src/no_network.ts"], include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
 });

@@ -194,7 +194,9 @@ class Connection(web.RequestHandler):
         """The answer to bytes that are no HTTP: never what aiohttp found in them."""
         if request.writer.output_size > 0:
             raise ConnectionError("the answer had begun")
-        if status >= 500:
+        if isinstance(exc, ConnectionError):
+            _log.info("A client went away in the middle of its request.")
+        elif status >= 500:
             _log.error("A request failed outside its route.", exc_info=exc)
         code, text = (
             ("malformed", "This is no HTTP request as RFC 9112 says.")

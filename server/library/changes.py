@@ -6,7 +6,7 @@ Looking works on every file system, network mounts too; a listing of a thousand 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Final
 
 EVERY_S: Final = 1.0
@@ -30,7 +30,7 @@ class Changes:
         """Look now rather than at the next second: we changed something ourselves. Nobody listens: nothing."""
         self._hurry.set()
 
-    async def listen(self) -> AsyncIterator[frozenset[str]]:
+    async def listen(self) -> AsyncGenerator[frozenset[str], None]:
         """The names that changed (made, written, removed), once per look that found any, from the first step on.
 
         End it by closing the iterator. Raises what looking raises, OSError mostly.

@@ -36,6 +36,8 @@ MOST_PIXELS: Final = 64_000_000
 #: Sides of thumbnails in pixels; what is asked for is rounded up to one of them.
 SIDES: Final = (128, 256, 512)
 MOST_ANSWER_BYTES: Final = 256 << 20
+#: Bytes of all thumbnails that are kept; looked after at the start and after so many new ones.
+MOST_KEPT_BYTES, WRITES_PER_SWEEP = 256 << 20, 200
 _PROJECT: Final = Path(__file__).parents[2]
 
 Answer = dict[str, Any]  # Any: plain values, as `picture_child` has them
@@ -58,14 +60,20 @@ class Pictures:
     """
 
     def __init__(
-        self, home: Path, *, most_pixels: int = MOST_PIXELS, deadline_s: float = DEADLINE_SECONDS, idle_s: float = IDLE_SECONDS
-    ) -> None:
+        self, home: Path, *, most_pixels: int = MOST_PIXELS, deadline_s: float = DEADLINE_SECONDS, idle_s: float = IDLE_SECONDS,
+        most_kept_bytes: int = MOST_KEPT_BYTES,
+    ) -> None:  # fmt: skip
         self._most_pixels, self._deadline_s, self._idle_s = most_pixels, deadline_s, idle_s
         self._thumbnails = Root(home / "thumbnails")
+        self._most_kept_bytes, self._writes = most_kept_bytes, 0
         self._threads = ThreadPoolExecutor(CHILDREN, "pictures")
         self._idle: queue.LifoQueue[_Child] = queue.LifoQueue()
         self._under_way = 0
         self._ending: asyncio.TimerHandle | None = None
+
+    async def start(self) -> None:
+        """Bring the kept thumbnails under their bound."""
+        await asyncio.to_thread(self._sweep)
 
     async def probe(self, file: int) -> Probe:
         """What the picture is, from its header."""
@@ -79,7 +87,7 @@ class Pictures:
             return await asyncio.to_thread(self._thumbnails.read, kept, MOST_ANSWER_BYTES)
         image = bytes((await self.ask("thumbnail", file, most_pixels=self._most_pixels, side=side))["image"])
         with contextlib.suppress(OSError):  # a full disk costs the keeping alone
-            await asyncio.to_thread(self._thumbnails.write, kept, image)
+            await asyncio.to_thread(self._keep, kept, image)
         return image
 
     def forget(self, name: str) -> None:
@@ -129,6 +137,28 @@ class Pictures:
         self._threads.shutdown()
         self._end_children()
         self._thumbnails.close()
+
+    def _keep(self, name: str, image: bytes) -> None:
+        self._thumbnails.write(name, image)
+        self._writes += 1
+        if self._writes % WRITES_PER_SWEEP == 0:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove the oldest thumbnails beyond the bound: they are made again when asked for."""
+        kept: list[tuple[int, str, int]] = []
+        with self._thumbnails.entries() as found:
+            for entry in found:
+                with contextlib.suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    kept.append((status.st_mtime_ns, entry.name, status.st_size))
+        left = sum(size for _, _, size in kept)
+        for _, name, size in sorted(kept):
+            if left <= self._most_kept_bytes:
+                return
+            with contextlib.suppress(OSError):  # somebody else removed it, or it is none of ours
+                self._thumbnails.remove(name)
+                left -= size
 
     def _ask(self, question: str, file: int, arguments: dict[str, Any]) -> Answer:
         """In a thread: with a child that waits, or a new one."""

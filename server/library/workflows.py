@@ -13,7 +13,7 @@ import contextlib
 import logging
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -214,7 +214,7 @@ class Workflows:
         """SHA-256 (hex) of every upload that a saved workflow or a version of one names. Raises Refusal rather than miss one."""
         return await asyncio.to_thread(self._files)
 
-    def changes(self) -> AsyncIterator[frozenset[str]]:
+    def changes(self) -> AsyncGenerator[frozenset[str], None]:
         """The names of workflows that were made, changed or removed, here or by another program, within about a second."""
         return self._changes.listen()
 

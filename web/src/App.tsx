@@ -5,13 +5,10 @@ import { Suspense, useEffect } from "react";
 import styles from "./App.module.css";
 import { BARS, type Bar } from "./bars/bar";
 import { Canvas } from "./canvas/Canvas";
-import { listenToClipboard } from "./commands/clipboard_events";
 import { CANVAS, focusTheCanvas } from "./commands/focus";
-import { listenToKeys } from "./commands/keyboard";
 import { Front } from "./documents/Front";
-import { ContextMenu } from "./menus/ContextMenu";
-import { listenToTouches } from "./menus/longpress";
-import { Palettes } from "./palette/Palettes";
+import { hands } from "./later";
+import { Overlays } from "./Overlays";
 import { PANELS, type Panel } from "./panels/panel";
 import { useLayout } from "./state/layout";
 import { keepPreferences } from "./state/preferences_server";
@@ -44,8 +41,7 @@ export function App(): React.ReactNode {
         <Side side="right" />
       </div>
       <Guarded name={t("layout.bar")}>
-        <Palettes />
-        <ContextMenu />
+        <Overlays />
         <Dialogs />
       </Guarded>
       <Toasts />
@@ -55,8 +51,13 @@ export function App(): React.ReactNode {
 
 function useListeners(): void {
   useEffect(() => {
-    const stops = [listenToKeys(), listenToClipboard(), listenToTouches(), keepPreferences()];
+    const stops = [keepPreferences()];
+    let isGone = false;
+    void hands().then(({ listenToHands }) => {
+      if (!isGone) stops.push(listenToHands());
+    });
     return () => {
+      isGone = true;
       for (const stop of stops) stop();
     };
   }, []);

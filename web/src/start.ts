@@ -1,12 +1,13 @@
 /** What happens once when the page is opened: the session, the node types, and everything that was open is open again. */
 
 import { beginSession, whenSession } from "./api/session";
-import { showConflicts } from "./documents/Conflicts";
-import { showSession } from "./documents/SessionPage";
+import { showConflicts, showSession } from "./documents/questions";
+import { hands } from "./later";
 import { useCatalogue } from "./state/catalogue";
+import { keepCurrent } from "./state/current";
 import { restoreOrBegin } from "./state/restoring";
 import { startSaving } from "./state/saving";
-import { refresh, startPolling } from "./state/workflows";
+import { resumeSubmissions } from "./state/submit";
 
 export async function start(): Promise<void> {
   showSession();
@@ -15,7 +16,8 @@ export async function start(): Promise<void> {
   void beginSession();
   await whenSession();
   void useCatalogue.getState().load();
+  await hands(); // whoever sees a workflow can use the keys
   await restoreOrBegin();
-  startPolling();
-  await refresh();
+  keepCurrent();
+  await resumeSubmissions();
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final, Literal
 
 import msgpack  # type: ignore[import-untyped]  # has no stubs
@@ -27,6 +27,8 @@ MOST_MESSAGE_BYTES: Final = 64 * 1024
 MESSAGES_PER_S, MOST_AT_ONCE = 20.0, 60
 #: Jobs that one client may follow.
 MOST_JOBS: Final = 256
+#: Names of changed workflows in one message; with more of them the list says the rest.
+MOST_NAMES: Final = 100
 #: The server pings a silent client, and closes it without an answer.
 _HEARTBEAT_S: Final = 30.0
 _CLOSE_S: Final = 3.0
@@ -68,8 +70,9 @@ async def open_socket(call: Call) -> web.StreamResponse:
 
     Binary messages, each a msgpack map. From the client: `{"do": "subscribe", "jobs": [ids] | "all", "previews": bool}`,
     `unsubscribe`, `ping`. From the server: `{"event": ...}`: hello, snapshot, job, planned, cached, node, progress,
-    preview, note, queue, end, deleted, error, pong. Closed with 1008 for what is no command or too many messages, 1009
-    for a message over 64 KiB, 1013 for a client that does not read, 1001 when the server stops.
+    preview, note, queue, end, deleted, error, pong. Who follows "all" also gets `workflows` with the `names` of saved
+    workflows that were made, changed or removed, by whomever. Closed with 1008 for what is no command or too many
+    messages, 1009 for a message over 64 KiB, 1013 for a client that does not read, 1001 when the server stops.
     """
     socket = web.WebSocketResponse(
         compress=False, max_msg_size=MOST_MESSAGE_BYTES, autoping=False, heartbeat=_HEARTBEAT_S, timeout=_CLOSE_S
@@ -115,6 +118,7 @@ class _Client:
         self._services, self._socket, self._transport = call.services, socket, transport
         self._reader: Reader = self._services.hub.reader(transport, self._drop)
         self._shedding: asyncio.Task[None] | None = None
+        self._noticing: asyncio.Task[None] | None = None
 
     async def serve(self) -> None:
         """Until either side ends."""
@@ -127,6 +131,7 @@ class _Client:
             await self._socket.close(code=WSCloseCode.POLICY_VIOLATION, message=text)
         finally:
             writing.cancel()
+            self._notice(False)
             self._reader.close()
             await asyncio.gather(*filter(None, (writing, self._shedding)), return_exceptions=True)
 
@@ -159,8 +164,11 @@ class _Client:
         elif isinstance(command, Unsubscribe):
             for name in [ALL] if command.jobs == "all" else command.jobs:
                 self._reader.remove(name)
+            if command.jobs == "all":
+                self._notice(False)
         elif command.jobs == "all":
             self._reader.add(self._services.hub.all, command.since.get(ALL))
+            self._notice(True)
         else:
             for job in command.jobs:
                 await self._follow(job, command)
@@ -176,6 +184,20 @@ class _Client:
             return
         self._reader.remove(id)
         self._reader.add(self._services.hub.stream(job), command.since.get(id), command.previews)
+
+    def _notice(self, wanted: bool) -> None:
+        """Look after the saved workflows, or no longer."""
+        if wanted and self._noticing is None:
+            self._noticing = asyncio.create_task(self._tell_changes())
+        elif not wanted and self._noticing is not None:
+            self._noticing.cancel()
+            self._noticing = None
+
+    async def _tell_changes(self) -> None:
+        with suppress(ConnectionResetError):
+            async with aclosing(self._services.workflows.changes()) as changes:
+                async for names in changes:
+                    await self._send({"event": "workflows", "names": sorted(names)[:MOST_NAMES]})
 
     async def _write(self) -> None:
         try:

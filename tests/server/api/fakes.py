@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -159,7 +159,23 @@ class FakeDesk:
 
 
 class FakeWorkflows:
-    """One saved workflow."""
+    """One saved workflow, and changes as a test tells them."""
+
+    def __init__(self) -> None:
+        self.listeners: set[asyncio.Queue[frozenset[str]]] = set()
+
+    async def changes(self) -> AsyncGenerator[frozenset[str], None]:
+        queue: asyncio.Queue[frozenset[str]] = asyncio.Queue()
+        self.listeners.add(queue)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self.listeners.discard(queue)
+
+    def tell(self, *names: str) -> None:
+        for queue in self.listeners:
+            queue.put_nowait(frozenset(names))
 
     async def document(self, name: str) -> Document:
         if name != "portrait":

@@ -445,6 +445,31 @@ def test_a_body_that_drips_is_refused(home: Path, routes: list[Route], path: str
     run(step())
 
 
+def test_a_client_that_goes_away_in_the_middle_of_a_body_is_no_error(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begun = asyncio.Event()
+
+    def declare() -> None:
+        @route("POST", "/v1/uploads", takes="application/octet-stream")
+        async def take_bytes(call: Call) -> Size:
+            """A raw body."""
+            async for _ in call.chunks(KIB):
+                begun.set()
+            return Size(size=0)
+
+    async def check() -> None:
+        async with served(home, declared(declare)) as server:
+            _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(head(server, "/v1/uploads", "Content-Length: 1000", kind="application/octet-stream") + b"some")
+            await begun.wait()
+            writer.transport.abort()
+            while not any("went away" in record.message for record in caplog.records):
+                await asyncio.sleep(0)
+
+    caplog.set_level("INFO")
+    run(check())
+    assert [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+
 @pytest.mark.spec("R-L03")
 def test_a_client_that_takes_nothing_is_dropped(home: Path, routes: list[Route]) -> None:
     async def step() -> None:

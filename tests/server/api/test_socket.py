@@ -18,7 +18,7 @@ from aiohttp import WSMsgType
 
 from server.api.routes import socket as sockets
 from server.jobs import hub as hubs
-from tests.server.api.fakes import DOCUMENT, a_node, a_preview, a_step, with_desk
+from tests.server.api.fakes import DOCUMENT, FakeWorkflows, a_node, a_preview, a_step, with_desk
 from tests.server.api.kit import Served, run
 
 
@@ -123,6 +123,33 @@ def test_a_page_with_a_session_follows_all_jobs_and_the_queue(tmp_path: Path) ->
             desk.end(id)
             await client.do(do="ping", number=2)
             assert kinds(await client.until(event="pong", number=2)) == [("pong", None)]
+
+    run(check())
+
+
+def test_who_follows_all_hears_of_changed_workflows_and_nobody_looks_for_others(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _):
+            workflows = server.services.workflows = FakeWorkflows()  # type: ignore[assignment]
+            async with opened(server) as client, opened(server) as other:
+                await client.do(do="subscribe", jobs="all")
+                await client.until(event="snapshot")
+                await other.do(do="ping", number=1)
+                await other.until(event="pong", number=1)
+                assert len(workflows.listeners) == 1
+                workflows.tell("b", "a")
+                assert (await client.until(event="workflows"))[-1] == {"event": "workflows", "names": ["a", "b"]}
+                await client.do(do="unsubscribe", jobs="all")
+                await client.do(do="ping", number=2)
+                await client.until(event="pong", number=2)
+                assert workflows.listeners == set()
+                await client.do(do="subscribe", jobs="all")
+                await client.until(event="snapshot")
+                workflows.tell("c")
+                assert (await client.until(event="workflows"))[-1]["names"] == ["c"]
+            async with asyncio.timeout(20):
+                while workflows.listeners:
+                    await asyncio.sleep(0)
 
     run(check())
 

@@ -281,6 +281,31 @@ def test_a_caller_that_goes_away_closes_nothing_of_others(home):
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
+def test_kept_thumbnails_stay_under_their_bound_and_the_oldest_go_first(home, monkeypatch):
+    monkeypatch.setattr(pictures, "WRITES_PER_SWEEP", 3)
+    folder = home / "thumbnails"
+    folder.mkdir()
+    for age in range(5):
+        (folder / f"file-{age}.128.webp").write_bytes(bytes(1000))
+        os.utime(folder / f"file-{age}.128.webp", ns=(10**9 * (10 - age),) * 2)
+    made = Pictures(home, most_kept_bytes=3000)
+
+    async def scenario():
+        await made.start()
+        first = sorted(path.name for path in folder.iterdir())
+        with opened(encoded(picture())) as file:
+            for name in "abc":
+                await made.thumbnail(name, file, 128)
+        return first
+
+    assert asyncio.run(scenario()) == ["file-0.128.webp", "file-1.128.webp", "file-2.128.webp"]
+    made.close()
+    left = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert "c.128.webp" in left
+    assert "file-2.128.webp" not in left
+    assert 0 < sum(left.values()) <= 3000
+
+
 def test_neither_pillow_nor_numpy_is_loaded_by_the_server_side():
     program = (
         "import sys, server.library.pictures, server.library.gallery, server.library.uploads, server.library.values\n"

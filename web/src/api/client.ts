@@ -19,12 +19,10 @@ export type VersionView = Schemas["VersionView"];
 export type DraftView = Schemas["DraftView"];
 export type DraftEntry = Schemas["DraftEntryView"];
 export type JobView = Schemas["JobView"];
-export type JobSummary = Schemas["JobSummary"];
 export type PlanView = Schemas["PlanView"];
 export type OutputSummary = Schemas["OutputSummary"];
 export type OutputView = Schemas["server__api__routes__outputs__OutputView"];
 export type FileView = Schemas["FileView"];
-export type ModelView = Schemas["ModelView"];
 
 type QueryOf<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
 /** Of a request; the document in it is one of ours. */
@@ -35,8 +33,6 @@ interface Options {
 }
 
 const path = (...parts: readonly (string | number)[]): string => `/v1/${parts.map((part) => encodeURIComponent(part)).join("/")}`;
-/** Ids with a "/" in them (of models, node types, nodes in subgraphs) go as they are. */
-const nested = (id: string): string => id.split("/").map(encodeURIComponent).join("/");
 
 async function valueOf<T>(answer: Promise<Answer<T>>): Promise<T> {
   return (await answer).value;
@@ -50,10 +46,7 @@ const post = <T>(where: string, json: unknown = undefined, options: Options = {}
 
 export const openSession = (token: string): Promise<Schemas["SessionView"]> => post(path("session"), { token });
 export const readSession = (): Promise<Schemas["SessionView"]> => read(path("session"));
-export const closeSession = (): Promise<void> => valueOf(ask("DELETE", path("session")));
 export const readServer = (): Promise<Schemas["ServerView"]> => read(path("server"));
-export const readReady = (): Promise<Schemas["ReadyView"]> => read("/readyz");
-export const readLimits = (): Promise<Schemas["Limits"]> => read(path("limits"));
 export const listSettings = (): Promise<Schemas["SettingList"]> => read(path("settings"));
 export const readPreferences = (): Promise<Answer<JsonObject>> => ask("GET", path("settings", "page"));
 export const savePreferences = (values: JsonObject, etag?: string): Promise<Answer<JsonObject>> =>
@@ -65,12 +58,10 @@ export const savePreferences = (values: JsonObject, etag?: string): Promise<Answ
 export const listNodes = (known?: string, options: Options = {}): Promise<Answer<Schemas["NodesView"]> | null> =>
   askIfChanged("GET", path("nodes"), { known, ...options });
 export const listModels = (): Promise<Schemas["ModelList"]> => read(path("models"));
-export const removeModel = (name: string): Promise<void> => valueOf(ask("DELETE", `/v1/models/${nested(name)}`));
 export const listDevices = (): Promise<Schemas["DevicesView"]> => read(path("devices"));
 export const freeMemory = (device: string | null = null): Promise<Schemas["FreedView"]> => post(path("devices", "free"), { device });
 export const readCache = (): Promise<Schemas["CacheView"]> => read(path("cache"));
 export const clearCache = (body: Schemas["ClearRequest"]): Promise<Schemas["ClearedView"]> => post(path("cache", "clear"), body);
-export const verifyCache = (): Promise<Schemas["VerifiedView"]> => post(path("cache", "verify"));
 
 // Saved workflows.
 
@@ -98,10 +89,6 @@ export const restoreVersion = (name: string, version: number, etag?: string): Pr
 
 // What would happen.
 
-export const validateWorkflow = (
-  body: WithWorkflow<Schemas["ValidateRequest"]>,
-  options: Options = {},
-): Promise<Schemas["Validated"]> => post(path("workflows", "validate"), body, options);
 export const planWorkflow = (body: WithWorkflow<Schemas["JobRequest"]>, options: Options = {}): Promise<PlanView> =>
   post(path("workflows", "plan"), body, options);
 export const whyNode = (body: WithWorkflow<Schemas["WhyRequest"]>, options: Options = {}): Promise<Schemas["WhyView"]> =>
@@ -121,14 +108,9 @@ export const deleteDraft = (id: string, etag: string): Promise<void> =>
 
 // Jobs and the queue.
 
-/** `key` makes it safe to send again: the same key is the same job. */
-export const createJob = (body: WithWorkflow<Schemas["JobRequest"]>, key: string = randomId()): Promise<JobView> =>
-  valueOf(ask("POST", path("jobs"), { json: body, headers: { "Idempotency-Key": key } }));
 export const listJobs = (query: QueryOf<"list_jobs"> = {}, options: Options = {}): Promise<Schemas["JobPage"]> =>
   read(path("jobs"), query, options);
 export const readJob = (id: string): Promise<JobView> => read(path("jobs", id));
-export const readNodes = (id: string, query: QueryOf<"read_nodes"> = {}): Promise<Schemas["NodePage"]> =>
-  read(path("jobs", id, "nodes"), query);
 /** The document's text, as it ran: seeds drawn. */
 export const readJobDocument = (id: string): Promise<Answer<string>> => askText("GET", path("jobs", id, "document"));
 export const cancelJob = (id: string): Promise<JobView> => post(path("jobs", id, "cancel"));
@@ -136,14 +118,11 @@ export const retryJob = (id: string, body: Schemas["RetryRequest"] = {}, key: st
   valueOf(ask("POST", path("jobs", id, "retry"), { json: body, headers: { "Idempotency-Key": key } }));
 export const moveJob = (id: string, body: Schemas["MoveRequest"]): Promise<JobView> => post(path("jobs", id, "move"), body);
 export const deleteJob = (id: string): Promise<void> => valueOf(ask("DELETE", path("jobs", id)));
-export const readQueue = (): Promise<Schemas["QueueView"]> => read(path("queue"));
 export const pauseQueue = (): Promise<Schemas["QueueView"]> => post(path("queue", "pause"));
 export const resumeQueue = (): Promise<Schemas["QueueView"]> => post(path("queue", "resume"));
 /** For `<img src>`, or `fetch` with form "facts". `node` is the run id ("upscale/sampler"). */
 export const valueUrl = (id: string, node: string, port: string, query: QueryOf<"read_value"> = {}): string =>
   `${path("jobs", id, "values", node, port)}${queryText({ ...query })}`;
-export const readValueFacts = (id: string, node: string, port: string, query: QueryOf<"read_value"> = {}): Promise<JsonObject> =>
-  read(path("jobs", id, "values", node, port), { ...query, form: "facts" });
 
 // Outputs and files.
 
@@ -166,7 +145,6 @@ export const uploadFile = async (
   valueOf(upload<FileView>(path("files"), content, { headers: { "X-File-Name": encodeURIComponent(name) }, ...more }));
 export const listFiles = (query: QueryOf<"list_files"> = {}, options: Options = {}): Promise<Schemas["FilePage"]> =>
   read(path("files"), query, options);
-export const readFile = (sha256: string): Promise<FileView> => read(path("files", sha256));
 export const deleteFile = (sha256: string): Promise<void> => valueOf(ask("DELETE", path("files", sha256)));
 export const fileUrl = (sha256: string): string => path("files", sha256, "content");
 export const fileThumbnailUrl = (sha256: string, size = 256): string => `${path("files", sha256, "thumbnail")}?size=${size}`;

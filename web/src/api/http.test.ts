@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { afterEach, describe, expect, it, vi } from "vitest";
 
 import { copyWorkflow, listNodes, readWorkflow, saveWorkflow, valueUrl } from "./client";

@@ -2,10 +2,9 @@
 
 import type { Json, JsonObject, WorkflowDocument } from "../model/document";
 import { type Schemas, readJobDocument as readJobText, valueUrl } from "./client";
-import { Problem, ask, problemOf, unreachable } from "./http";
+import { ask, problemOf, unreachable } from "./http";
 
 export type JobView = Schemas["JobView"];
-export type JobSummary = Schemas["JobSummary"];
 export type JobState = JobView["state"];
 export type NodeRow = Schemas["NodeRow"];
 export type NodeRunState = NodeRow["state"];
@@ -77,7 +76,3 @@ async function fetched(url: string, signal: AbortSignal): Promise<Response> {
   return response;
 }
 
-/** Whether the server did not answer at all. */
-export function isAway(error: unknown): boolean {
-  return error instanceof Problem && error.status === 0;
-}

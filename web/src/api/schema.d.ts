@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 f4cfbdcc077825b82846a502420f95c57b73eb0c59a4fa6c189636b4789bd188. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 3ba6e7b9156b44afef2bc745807c9eab3061ebbd1f610337e605c27b1a4a4378. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1162,8 +1162,9 @@ export interface paths {
          * Open the WebSocket
          * @description Binary messages, each a msgpack map. From the client: `{"do": "subscribe", "jobs": [ids] | "all", "previews": bool}`,
          *     `unsubscribe`, `ping`. From the server: `{"event": ...}`: hello, snapshot, job, planned, cached, node, progress,
-         *     preview, note, queue, end, deleted, error, pong. Closed with 1008 for what is no command or too many messages, 1009
-         *     for a message over 64 KiB, 1013 for a client that does not read, 1001 when the server stops.
+         *     preview, note, queue, end, deleted, error, pong. Who follows "all" also gets `workflows` with the `names` of saved
+         *     workflows that were made, changed or removed, by whomever. Closed with 1008 for what is no command or too many
+         *     messages, 1009 for a message over 64 KiB, 1013 for a client that does not read, 1001 when the server stops.
          */
         get: operations["open_socket"];
         put?: never;

@@ -38,6 +38,7 @@ function begun(): { socket: Socket; wires: FakeWire[]; batches: (readonly Socket
   const waits: number[] = [];
   let pending: (() => void)[] = [];
   const socket = new Socket({
+    codec: () => ({ encode, decode }),
     connect: () => {
       const wire = new FakeWire();
       wires.push(wire);

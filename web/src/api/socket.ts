@@ -6,8 +6,6 @@
  * number: there is only the latest of them. Knows nothing of what the events mean.
  */
 
-import { decode, encode } from "@msgpack/msgpack";
-
 import type { Json } from "../model/document";
 
 /** What the server tells; see `server/jobs/hub.py`. Previews hold bytes besides JSON. */
@@ -31,8 +29,16 @@ export interface Wire {
   close(): void;
 }
 
+/** How messages are written: MessagePack, of which the code comes after the page's own. */
+export interface Codec {
+  encode(value: unknown): Uint8Array;
+  decode(bytes: ArrayBuffer): unknown;
+}
+
 export interface SocketOptions {
   connect(): Wire;
+  /** Asked for once there is a connection. */
+  codec(): Codec;
   /** Everything that came since the last frame, in order. */
   onEvents(events: readonly SocketEvent[]): void;
   onOpen(): void;
@@ -197,12 +203,12 @@ export class Socket {
   }
 
   private send(command: object): void {
-    if (this.isOpen) this.wire?.send(encode(command));
+    if (this.isOpen) this.wire?.send(this.options.codec().encode(command));
   }
 
   private take(data: unknown): void {
     this.heardAt = performance.now();
-    const event = decode(data as ArrayBuffer) as SocketEvent; // the server sends maps only
+    const event = this.options.codec().decode(data as ArrayBuffer) as SocketEvent; // the server sends maps only
     if (!this.fits(event)) return;
     this.inbox.push(event);
     if (this.isFramePending) return;
@@ -217,6 +223,7 @@ export class Socket {
       if (event.job !== undefined) this.places.delete(event.job);
       return true;
     }
+    if (event.event === "workflows") return this.places.has("all");
     const stream = event.stream ?? "";
     const place = this.places.get(stream);
     if (place === undefined) return false;

@@ -8,10 +8,11 @@ import { pasteHandlers } from "../state/clipboard";
 import { type Point, camera } from "../state/camera";
 import { middle } from "../state/pointer";
 import { useTexts } from "../texts";
+import { onceMore } from "../ui/later";
 import type { Bar } from "./bar";
 
 /** What takes them is loaded when there is something to take. */
-const taking = (): Promise<typeof import("../drop/take")> => import("../drop/take");
+const taking = onceMore(() => import("../drop/take"));
 
 /** Pictures and files that are pasted; text is taken elsewhere. */
 pasteHandlers.push(({ files, at }) => {

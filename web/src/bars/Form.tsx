@@ -1,13 +1,14 @@
 /** A button that shows the form over the whole page, and the form there: all one needs on a phone. */
 
-import { type ReactNode, Suspense, lazy } from "react";
+import { type ReactNode, Suspense } from "react";
 
 import { useFormView } from "../state/form";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
+import { later } from "../ui/later";
 import type { Bar } from "./bar";
 
-const FullForm = lazy(() => import("../panels/parameters/FullForm").then(({ FullForm: Component }) => ({ default: Component })));
+const FullForm = later(async () => ({ default: (await import("../panels/parameters/FullForm")).FullForm }));
 
 function Form(): ReactNode {
   const t = useTexts();

@@ -2,7 +2,6 @@
 
 import { useState } from "react";
 
-import { runCommand } from "../commands/registry";
 import { useDocument, useDocuments } from "../state/documents";
 import { secondsText, sizeText } from "../state/format";
 import { useLayout } from "../state/layout";
@@ -17,9 +16,12 @@ import { useShown } from "../state/shown";
 import { giveUp, useSubmissions } from "../state/submit";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
+import { onceMore } from "../ui/later";
 import { Popover } from "../ui/Popover";
 import type { Bar } from "./bar";
 import styles from "./Run.module.css";
+
+const registry = onceMore(() => import("../commands/registry"));
 
 function RunBar(): React.ReactNode {
   const t = useTexts();
@@ -147,7 +149,7 @@ function Menu({ close }: { close(): void }): React.ReactNode {
   const previews = usePreferences((state) => state.previews);
   const command = (id: string) => () => {
     close();
-    runCommand(id);
+    void registry().then(({ runCommand }) => runCommand(id));
   };
   const hasSelection = useDocuments((state) => (state.open.find((one) => one.id === state.active)?.selection.size ?? 0) > 0);
   return (

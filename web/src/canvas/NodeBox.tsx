@@ -10,6 +10,7 @@ import { cssColour } from "./colours";
 import { type FlowNode, type NodeItem, titleOf } from "./flow";
 import { couldFit, useLinking } from "./linking";
 import styles from "./node.module.css";
+import { Label } from "./Label";
 import { NodePicture } from "./NodePicture";
 import { NodePreview } from "./NodePreview";
 import { NodeStatus } from "./NodeStatus";
@@ -30,11 +31,7 @@ export const NodeBox = memo(
   (before, after) => before.data === after.data && before.selected === after.selected,
 );
 
-/** Counts renders of nodes, for the bench: how many nodes one message renders again. */
-export const renders = { nodes: 0 };
-
 function Body({ item, isSelected }: { readonly item: NodeItem; readonly isSelected: boolean }): ReactNode {
-  renders.nodes++;
   const { path } = useContext(Place);
   const { node, view, type } = item;
   const isCollapsed = view.collapsed === true;
@@ -126,16 +123,6 @@ function Line({ row, item, tabIndex }: { readonly row: Row; readonly item: NodeI
   );
 }
 
-/** The name of a port; dotted below if the workflow shows it to the outside, with an asterisk if it is needed and empty. */
-export function Label({ name, named, isRight = false, isMissing = false }: { readonly name: string; readonly named?: string | undefined; readonly isRight?: boolean; readonly isMissing?: boolean }): ReactNode {
-  const look = [styles["label"], isRight && styles["right"], named !== undefined && styles["named"], isMissing && styles["lacking"]];
-  return (
-    <span className={look.filter(Boolean).join(" ")} title={named === undefined ? undefined : t(isRight ? "nodes.namedOutput" : "nodes.namedInput", { name: named })}>
-      {name}
-    </span>
-  );
-}
-
 /** A value that a node holds where none can be edited: of a type that is missing. */
 function Held({ item, port }: { readonly item: NodeItem; readonly port: string }): ReactNode {
   const value = item.node.inputs[port];
@@ -156,7 +143,7 @@ function CollapsedPorts({ item }: { readonly item: NodeItem }): ReactNode {
 }
 
 /** What is linked to an input, under its name or a former one. */
-export function linkOf(item: NodeItem, port: string): string | null {
+function linkOf(item: NodeItem, port: string): string | null {
   const names = [port, ...(item.ports.inputs.find((input) => input.name === port)?.was ?? [])];
   for (const name of names) {
     const value = item.node.inputs[name];

@@ -1,6 +1,6 @@
 /** A small eye beside an output: what it held in the run that is shown, in place. Nothing is computed or published. */
 
-import { useState } from "react";
+import { Suspense, useState } from "react";
 
 import { split } from "../model/document";
 import { useDocuments } from "../state/documents";
@@ -8,9 +8,11 @@ import { sourceOf } from "../state/targets";
 import { useShown } from "../state/shown";
 import { isFinal } from "../state/run_events";
 import { useTexts } from "../texts";
+import { later } from "../ui/later";
 import { Popover } from "../ui/Popover";
 import styles from "./OutputEye.module.css";
-import { ValueView } from "./ValueView";
+
+const ValueView = later(async () => ({ default: (await import("./ValueView")).ValueView }));
 
 interface Props {
   /** Run id of the node. */
@@ -57,7 +59,7 @@ function Eye({ path, port }: Props): React.ReactNode {
       </button>
       {anchor !== null && (
         <Popover anchor={anchor} label={t("run.look", { port })} onClose={() => setAnchor(null)}>
-          <ValueView job={job} node={path} port={port} elements={elements} />
+          <Suspense><ValueView job={job} node={path} port={port} elements={elements} /></Suspense>
         </Popover>
       )}
     </>

@@ -5,6 +5,7 @@ import { LEAST_WIDTH } from "../model/measure";
 import { camera } from "../state/camera";
 import { newId, useDocuments } from "../state/documents";
 import { t } from "../texts";
+import { whilePressed } from "../ui/drag";
 import { type Box, snapped } from "./geometry";
 import styles from "./node.module.css";
 import { Place } from "./place";
@@ -31,14 +32,7 @@ export function ResizeEdge({ id, item, edges }: Props): ReactNode {
       const height = Math.max(LEAST.height, snapped(item.height + (moved.clientY - event.clientY) / zoom));
       useDocuments.getState().apply("canvas.resized", resizeItem(scope, id, edges === "width" ? { width } : { width, height }), gesture);
     };
-    const end = (): void => {
-      window.removeEventListener("pointermove", move);
-      window.removeEventListener("pointerup", end);
-      window.removeEventListener("pointercancel", end);
-    };
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", end);
-    window.addEventListener("pointercancel", end);
+    whilePressed(move);
   };
   return <i className={`nodrag nopan ${styles["resize"]} ${styles[edges]}`} title={t("canvas.resize")} onPointerDown={pull} />;
 }

@@ -29,8 +29,8 @@ import { type Scene, wholeBox } from "./scene";
 import { useTouch, useWheel } from "./useInput";
 import { Wires } from "./Wires";
 
-export const LEAST_ZOOM = 0.05;
-export const MOST_ZOOM = 3;
+const LEAST_ZOOM = 0.05;
+const MOST_ZOOM = 3;
 const NODE_TYPES = { node: NodeBox, frame: FrameBox, note: NoteBox };
 const MORE_KEYS = ["Shift", "Control", "Meta"];
 const NO_EDGES: [] = [];

@@ -8,7 +8,7 @@ import { useDocuments } from "../state/documents";
 import { t } from "../texts";
 import { Widget } from "../widgets/Widget";
 import type { NodeItem } from "./flow";
-import { Label } from "./NodeBox";
+import { Label } from "./Label";
 import styles from "./node.module.css";
 import { Place } from "./place";
 

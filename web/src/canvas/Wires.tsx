@@ -6,6 +6,7 @@ import { setWirePoints } from "../model/edit";
 import { camera } from "../state/camera";
 import { newId, useDocuments } from "../state/documents";
 import { openContextMenu } from "../state/menu";
+import { whilePressed } from "../ui/drag";
 import { cssType } from "./colours";
 import { followPointer } from "./gestures";
 import { type Box, type Point, meet, nearest, pathOf, snapped } from "./geometry";
@@ -136,13 +137,6 @@ function dragPoint(event: PointerEvent, wire: WireItem, scope: string, index: nu
     const at = placeOf(moved);
     write(scope, wire.to, pairs(now).with(index, [snapped(at.x), snapped(at.y)]), gesture);
   };
-  const end = (): void => {
-    window.removeEventListener("pointermove", move);
-    window.removeEventListener("pointerup", end);
-    window.removeEventListener("pointercancel", end);
-  };
-  window.addEventListener("pointermove", move);
-  window.addEventListener("pointerup", end);
-  window.addEventListener("pointercancel", end);
+  whilePressed(move);
 }
 

@@ -10,7 +10,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { type Box, type View, grown, meet, middleOf, seen } from "./geometry";
 import type { Scene } from "./scene";
 
-export const FAR_BELOW = 0.35;
+const FAR_BELOW = 0.35;
 /** Coming back takes a little more, so that a zoom at the edge does not flicker. */
 const NEAR_FROM = 0.38;
 /** A scene of so many items is mounted whole and at once. */

@@ -24,7 +24,7 @@ export function flowNodeOf(item: Item, isSelected: boolean): FlowNode {
 }
 
 /** What an item is called, for screen readers. */
-export function nameOf(item: Item): string {
+function nameOf(item: Item): string {
   if (item.kind === "frame") return t("canvas.frameNamed", { title: item.frame.title });
   if (item.kind === "note") return t("canvas.noteNamed", { text: item.note.text.slice(0, 60) });
   return t("canvas.nodeNamed", { title: titleOf(item), id: item.id });

@@ -67,7 +67,7 @@ export function aimAt(scene: Scene, aim: PortEnd): void {
 }
 
 /** What `judge` says of a wire between two ports, whichever of them is the output. */
-export function verdictFor(scene: Scene, one: PortEnd, other: PortEnd): Verdict {
+function verdictFor(scene: Scene, one: PortEnd, other: PortEnd): Verdict {
   const [from, to] = ordered(one, other);
   return judge(scene.document, scene.scope, scene.catalogue, from, to);
 }
@@ -144,7 +144,7 @@ function refuse(scene: Scene, link: Linking, aim: PortEnd, verdict: Verdict & { 
 }
 
 /** Put a node of a type between an output and an input that do not fit. */
-export function insertConverter(type: string, from: string, to: string, taken: string | null = null): void {
+function insertConverter(type: string, from: string, to: string, taken: string | null = null): void {
   const open = activeDocument();
   const scene = currentScene();
   const found = scene?.catalogue.types.get(type);
@@ -196,7 +196,7 @@ function ordered(one: PortEnd, other: PortEnd): readonly [from: string, to: stri
   return [`${output.node}.${output.port}`, `${input.node}.${input.port}`];
 }
 
-export function opposite(side: PortEnd["side"]): PortEnd["side"] {
+function opposite(side: PortEnd["side"]): PortEnd["side"] {
   return side === "input" ? "output" : "input";
 }
 
@@ -206,7 +206,7 @@ function portAtEnd(item: Item | undefined, end: PortEnd): InputPort | OutputPort
   return ports.find((port) => port.name === end.port);
 }
 
-export function portsOfSide(item: NodeItem, side: PortEnd["side"]): readonly PortEnd[] {
+function portsOfSide(item: NodeItem, side: PortEnd["side"]): readonly PortEnd[] {
   return item.measured.ports.filter((port) => port.side === side).map((port) => ({ node: item.id, port: port.name, side }));
 }
 

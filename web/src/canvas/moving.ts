@@ -97,7 +97,7 @@ export function nudge(ids: Iterable<string>, by: Point): void {
 }
 
 /** What lies in a frame: everything whose middle is in it, frames if they are wholly in it. */
-export function contentOf(scene: Scene, id: string): readonly string[] {
+function contentOf(scene: Scene, id: string): readonly string[] {
   const frame = scene.items.get(id);
   if (frame?.kind !== "frame") return [];
   return [...scene.items.values()]

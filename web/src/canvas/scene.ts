@@ -221,6 +221,6 @@ export function shapeOf(port: InputPort | OutputPort): "one" | "list" | "any" {
 }
 
 /** Whether a type takes every value: a single capital letter (`T`). */
-export function isAny(type: string): boolean {
+function isAny(type: string): boolean {
   return /^[A-Z]$/.test(elementType(type));
 }

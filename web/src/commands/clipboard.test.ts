@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { type PasteHandler, pasteHandlers } from "../state/clipboard";

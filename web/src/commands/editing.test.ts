@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { beforeEach, expect, test } from "vitest";
 
 import type { WorkflowDocument } from "../model/document";
@@ -152,7 +154,9 @@ test("only an instance can be entered or unpacked", () => {
 });
 
 test("unpacking puts the nodes in place and selects them", async () => {
-  const document = await after("unpack_subgraph", NESTED, ["s"]);
+  openOnly(NESTED, ["s"]);
+  await COMMANDS.get("unpack_subgraph")?.run();
+  const document = shown();
   expect(document.nodes["s"]).toBeUndefined();
   expect(document.subgraphs).toBeUndefined();
   expect(selected().map((id) => document.nodes[id]?.type)).toEqual(["make"]);

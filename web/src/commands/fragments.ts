@@ -27,7 +27,7 @@ export function selectionText(): string | null {
 }
 
 /** The selection with the nodes in selected frames. */
-export function withFramed(at: Here): readonly string[] {
+function withFramed(at: Here): readonly string[] {
   const framed = viewOf(at.scope).frames.filter(({ id }) => at.frames.includes(id)).flatMap((frame) => nodesIn(at, frame));
   return [...new Set([...at.items, ...framed])];
 }
@@ -49,7 +49,7 @@ export async function toClipboard(text: string): Promise<void> {
 }
 
 /** Whether the text is meant to be a workflow, whole or not. */
-export function looksLikeWorkflow(text: string): boolean {
+function looksLikeWorkflow(text: string): boolean {
   return text.trimStart().startsWith("{") && text.includes('"latentgraph/workflow"');
 }
 
@@ -63,7 +63,7 @@ export function pasteText(text: string, at: Point, withLinks: boolean): boolean 
 }
 
 /** Put the fragment into the scope that is shown and select what came of it. */
-export function paste(fragment: WorkflowDocument, at: Point, withLinks: boolean, title: TextKey): void {
+function paste(fragment: WorkflowDocument, at: Point, withLinks: boolean, title: TextKey): void {
   const [now, one] = [here(), activeDocument()];
   if (now === null || one === undefined) return;
   const pasted = pasteFragment(now.scopeId, fragment, free(now, at), { withLinks });

@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { closePalette, openCommands } from "../state/palette";
@@ -46,6 +48,16 @@ test("typing in a field runs only what may be run while typing", () => {
   press("s", { ctrlKey: true }, "field");
   expect(letter.run).not.toHaveBeenCalled();
   expect(save.run).toHaveBeenCalledTimes(1);
+});
+
+test("what was typed in a field counts before a command that closes its panel, and the field keeps the focus", () => {
+  const seen: string[] = [];
+  const field = document.getElementById("field")!;
+  field.addEventListener("blur", () => seen.push("left"));
+  field.focus();
+  listen({ ...command(["Alt+I"], { whileTyping: true }), run: () => void seen.push(document.activeElement === field ? "run in the field" : "run elsewhere") });
+  press("i", { altKey: true }, "field");
+  expect(seen).toEqual(["left", "run in the field"]);
 });
 
 test("keys that operate a button stay with it", () => {

@@ -40,10 +40,18 @@ function pressed(event: KeyboardEvent, byKeys: ReadonlyMap<string, readonly Comm
       if (command.byEvent || (typing && !command.whileTyping)) continue;
       if (isForTheElement(event) || command.enabled?.() === false) continue;
       event.preventDefault();
+      if (typing) takeTyped(event.target);
       void command.run();
       return;
     }
   }
+}
+
+/** What counts only when one leaves the field counts before the command: it may close the panel, or be about it. */
+function takeTyped(field: EventTarget | null): void {
+  if (!(field instanceof HTMLElement)) return;
+  field.blur();
+  if (field.isConnected) field.focus({ preventScroll: true });
 }
 
 function isBusy(): boolean {

@@ -1,7 +1,7 @@
 /** Keys as commands name them ("Mod+Shift+K"): from an event, in one spelling, and as they are shown. */
 
 /** On a Mac, Mod is Cmd; elsewhere Ctrl. */
-export function onMac(): boolean {
+function onMac(): boolean {
   return typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
 }
 

@@ -12,7 +12,7 @@ import type { TextKey } from "../texts";
 import { type Box, type Here, around, boxOf, here } from "./here";
 
 /** With room for the picture below it. */
-export function roomyBox(at: Here, id: string): Box {
+function roomyBox(at: Here, id: string): Box {
   const box = boxOf(at, id);
   const node = at.scope.nodes[id];
   const type = node === undefined ? undefined : typeOf(at.document, at.catalogue, node.type);

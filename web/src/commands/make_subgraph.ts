@@ -1,9 +1,11 @@
-import { makeSubgraph } from "../model/subgraphs";
 import { activeDocument, useDocuments } from "../state/documents";
 import { t } from "../texts";
 import { askText } from "../ui/ask";
+import { onceMore } from "../ui/later";
 import type { Command } from "./command";
 import { apply, chosenNodes, hasNodes, here } from "./here";
+
+const subgraphs = onceMore(() => import("../model/subgraphs"));
 
 const command: Command = {
   id: "make_subgraph",
@@ -16,6 +18,7 @@ const command: Command = {
     if (at === null) return;
     const name = await askText({ title: t("edit.make_subgraph"), label: t("edit.subgraph_name"), value: t("edit.new_subgraph"), hint: t("edit.name_hint") });
     if (name === null) return;
+    const { makeSubgraph } = await subgraphs();
     apply("edit.make_subgraph", makeSubgraph(at.scopeId, chosenNodes(at), name));
     // The instance is the node that was not there before.
     const after = here();

@@ -1,7 +1,10 @@
 import { fileUrl } from "../api/client";
 import { type FileValue, isFile, scopeOf } from "../model/document";
 import { activeDocument, scopeAt } from "../state/documents";
+import { onceMore } from "../ui/later";
 import type { Command } from "./command";
+
+const painter = onceMore(() => import("../painter/MaskPainter"));
 
 const command: Command = {
   id: "paint_mask",
@@ -12,7 +15,7 @@ const command: Command = {
   async run() {
     const file = pictureOfSelected();
     if (file === undefined) return;
-    const { openMaskPainter } = await import("../painter/MaskPainter");
+    const { openMaskPainter } = await painter();
     openMaskPainter({ url: fileUrl(file.sha256), name: file.file ?? file.sha256.slice(0, 12) });
   },
 };

@@ -1,10 +1,11 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { showDialog } from "../ui/dialogs";
+import { later } from "../ui/later";
 import type { Command } from "./command";
 
 // It lists all commands, of which this is one: loaded when it is shown.
-const Shortcuts = lazy(async () => ({ default: (await import("../palette/Shortcuts")).Shortcuts }));
+const Shortcuts = later(async () => ({ default: (await import("../palette/Shortcuts")).Shortcuts }));
 
 const command: Command = {
   id: "show_shortcuts",

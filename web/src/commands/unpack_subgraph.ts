@@ -1,7 +1,9 @@
-import { unpack } from "../model/subgraphs";
 import { useDocuments } from "../state/documents";
+import { onceMore } from "../ui/later";
 import type { Command } from "./command";
 import { apply, here } from "./here";
+
+const subgraphs = onceMore(() => import("../model/subgraphs"));
 
 /** The selected instances of subgraphs. */
 function instances(): readonly string[] {
@@ -16,7 +18,8 @@ const command: Command = {
   group: "edit.subgraphs",
   keys: ["Mod+Shift+U"],
   enabled: () => instances().length > 0,
-  run() {
+  async run() {
+    const { unpack } = await subgraphs();
     const at = here();
     if (at === null) return;
     const ids = instances();

@@ -3,24 +3,9 @@ import { useState } from "react";
 import { type Choice, type Conflict, useConflicts } from "../state/conflicts";
 import { useLanguage, useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { Dialog, showDialog } from "../ui/dialogs";
+import { Dialog } from "../ui/dialogs";
 import { Differences, differencesThatCount } from "./Differences";
 import styles from "./dialogs.module.css";
-
-/** Shows a dialog for each question as it comes up; call it once. */
-export function showConflicts(): () => void {
-  const shown = new Map<Conflict, () => void>();
-  const look = (asked: readonly Conflict[]): void => {
-    for (const [one, close] of shown) {
-      if (asked.includes(one)) continue;
-      shown.delete(one);
-      close();
-    }
-    for (const one of asked) if (!shown.has(one)) shown.set(one, showDialog(<ConflictDialog conflict={one} />));
-  };
-  look(useConflicts.getState().asked);
-  return useConflicts.subscribe((state) => look(state.asked));
-}
 
 /** Two contents of one document: which one counts? Closing it decides nothing. */
 export function ConflictDialog({ conflict }: { readonly conflict: Conflict }): React.ReactNode {

@@ -1,6 +1,6 @@
 /** What lies over the canvas: what is missing for the active document, and the templates while nothing is open. */
 
-import { useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 
 import { useSession } from "../api/session";
 import { useCatalogue } from "../state/catalogue";
@@ -10,8 +10,8 @@ import { useSaving } from "../state/saving";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import styles from "./Front.module.css";
+import { Templates } from "./later";
 import { MissingTexts } from "./MissingTexts";
-import { Templates } from "./Templates";
 
 export function Front(): React.ReactNode {
   const t = useTexts();
@@ -21,7 +21,7 @@ export function Front(): React.ReactNode {
   return (
     <>
       <h1 className={styles["spoken"]}>Latentgraph</h1>
-      {isEmpty && isRestored && <div className={styles["gallery"]}><Templates /></div>}
+      {isEmpty && isRestored && <div className={styles["gallery"]}><Suspense><Templates /></Suspense></div>}
       <div className={styles["notices"]}>
         {isAway && <p className={styles["notice"]} role="status">{t("documents.waiting_server")}</p>}
         <Waiting />

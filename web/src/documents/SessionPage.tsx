@@ -1,26 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 
 import { sentence } from "../api/client";
-import { enter, useSession } from "../api/session";
+import { enter } from "../api/session";
 import { useDocuments } from "../state/documents";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { showDialog } from "../ui/dialogs";
 import styles from "./SessionPage.module.css";
-
-/** Shows the page over everything as long as there is no session; call it once. */
-export function showSession(): () => void {
-  let close: (() => void) | null = null;
-  const look = (state: string): void => {
-    if (state === "none") close ??= showDialog(<SessionPage />);
-    else if (state === "open") {
-      close?.();
-      close = null;
-    }
-  };
-  look(useSession.getState().state);
-  return useSession.subscribe(({ state }) => look(state));
-}
 
 /** There is no session: how to get one, and a field for the link or the token. What is open stays beneath it. */
 export function SessionPage(): React.ReactNode {

@@ -9,11 +9,7 @@ import { Flawed, copy, fileNameOf, flawsOf, openDraft, openText, openWorkflow, r
 import { t } from "../texts";
 import { showDialog } from "../ui/dialogs";
 import { say } from "../ui/toasts";
-import { CloseDialog } from "./CloseDialog";
-import { FlawsDialog } from "./FlawsDialog";
-import { NameDialog } from "./NameDialog";
-import { TemplatesDialog } from "./TemplatesDialog";
-import { VersionsDialog } from "./VersionsDialog";
+import { CloseDialog, FlawsDialog, NameDialog, TemplatesDialog, VersionsDialog } from "./later";
 
 /** Do it, and say what went wrong. Whether it went well. */
 export async function attempt(step: () => unknown, name = ""): Promise<boolean> {
@@ -125,11 +121,6 @@ export function importFiles(): void {
 
 async function openFiles(files: readonly File[]): Promise<void> {
   for (const file of files) await attempt(async () => openText(await file.text(), file.name), file.name);
-}
-
-/** Open a text as a new workflow, and show what is wrong if it is none. Whether it was opened. For dropped and pasted text. */
-export function openTextOrTell(text: string, name = ""): Promise<boolean> {
-  return attempt(() => openText(text, name), name === "" ? t("documents.untitled") : name);
 }
 
 export function exportActive(): void {

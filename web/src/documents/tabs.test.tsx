@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it } from "vitest";
 

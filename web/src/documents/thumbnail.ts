@@ -16,7 +16,7 @@ const MARGIN = 10;
 const HIGHEST_HEAD = 8;
 
 /** Where each node is drawn, in the document's own pixels; nodes without a place go in rows. */
-export function boxes(document: WorkflowDocument): ReadonlyMap<string, Box> {
+function boxes(document: WorkflowDocument): ReadonlyMap<string, Box> {
   const ids = Object.keys(document.nodes);
   const columns = Math.max(1, Math.ceil(Math.sqrt(ids.length)));
   return new Map(

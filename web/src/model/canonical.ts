@@ -14,7 +14,7 @@ import { tied } from "./scope";
 
 type Members = (readonly [string, Json | undefined])[];
 
-export const SCHEMA = "latentgraph/workflow-1.json";
+const SCHEMA = "latentgraph/workflow-1.json";
 export const DOCUMENT_FIELDS: ReadonlySet<string> = new Set([
   "$schema", "format", "version", "name", "description", "nodes", "inputs", "outputs", "subgraphs", "requires", "view",
 ]);

@@ -9,8 +9,8 @@ import type { Edit } from "./history";
 import { freshName } from "./interface";
 import { type Point, itemOf, withView } from "./looks";
 import { isSame, membersOf, objectOf, own } from "./members";
+import { freshSubgraphId, partOfView } from "./parts";
 import { changedMembers, inScope, scopeIn } from "./scope";
-import { freshSubgraphId, partOfView } from "./subgraphs";
 import { viewOf } from "./view";
 
 /** The chosen items of a scope as a workflow document, with the subgraphs they need. Links to others are kept. */

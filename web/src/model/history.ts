@@ -7,7 +7,7 @@
 import type { WorkflowDocument } from "./document";
 
 /** How many steps are kept. */
-export const MOST_STEPS = 500;
+const MOST_STEPS = 500;
 
 export interface Step {
   /** What the step did, as shown in the menu: a key of `texts`. */

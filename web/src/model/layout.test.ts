@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 
 import type { Places } from "./align";
 import { byDagre } from "./dagre";
-import { type LayoutRequest, arrange, layered } from "./layout";
+import { type LayoutRequest, layered } from "./columns";
+import { arrange } from "./layout";
 
 function graph(size: number, links: readonly (readonly [number, number])[]): LayoutRequest {
   return {

@@ -5,14 +5,12 @@
  */
 
 import type { Places } from "./align";
-import { type LayoutRequest, layered } from "./columns";
+import type { LayoutRequest } from "./columns";
 import workerUrl from "./layout.worker.ts?worker&url";
 
-export { type LayoutNode, type LayoutRequest, layered } from "./columns";
-
 /** Places for `moveItems`. Where there are no workers (tests) it is our own pass. Rejects if the worker fails. */
-export function arrange(request: LayoutRequest): Promise<Places> {
-  if (typeof Worker === "undefined") return Promise.resolve(layered(request));
+export async function arrange(request: LayoutRequest): Promise<Places> {
+  if (typeof Worker === "undefined") return (await import("./columns")).layered(request);
   const worker = new Worker(trusted(workerUrl), { type: "module" });
   return new Promise<Places>((resolve, reject) => {
     worker.onmessage = (event: MessageEvent<Places>) => resolve(event.data);

@@ -10,12 +10,12 @@ export const WIDTH = 240;
 export const LEAST_WIDTH = 168;
 export const HEADER = 32;
 export const ROW = 24;
-export const TEXT_ROW = 80;
+const TEXT_ROW = 80;
 export const FILE_ROW = 112;
 /** The line at the end that says how the node stands. Always there, so that a run changes no sizes. */
-export const FOOT = 27;
+const FOOT = 27;
 /** What automatic placing leaves free below a node that shows a picture there. */
-export const PICTURE_ROOM = 208;
+const PICTURE_ROOM = 208;
 
 /** Wire types whose values can be written into a workflow (`graph/types.py`). */
 const PLAIN: ReadonlySet<string> = new Set(["bool", "float", "int", "text"]);

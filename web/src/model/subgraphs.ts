@@ -6,7 +6,7 @@
  */
 
 import {
-  type Frame, type Json, type JsonObject, type NamedInput, type NamedOutput, type Node, type Note, type Scope, type ScopeId, type View,
+  type Frame, type Json, type JsonObject, type NamedInput, type NamedOutput, type Node, type Note, type Scope, type ScopeId,
   type WorkflowDocument, isLink, split, targets,
 } from "./document";
 import { linksOf } from "./graph";
@@ -14,13 +14,9 @@ import type { Edit } from "./history";
 import { freshName } from "./interface";
 import { itemOf, withNodeViews, withView, withoutBoxes } from "./looks";
 import { membersOf, namesOf, objectOf, own, withMember, without } from "./members";
+import { freshSubgraphId, partOfView } from "./parts";
 import { changedMembers, inScope, isReference, replaced, rewired, scopeIn, tied, withPart } from "./scope";
 import { viewOf } from "./view";
-
-/** An id that no subgraph of the document has. */
-export function freshSubgraphId(document: WorkflowDocument, wanted: string): string {
-  return freshName(wanted, (name) => Object.hasOwn(document.subgraphs ?? {}, name));
-}
 
 /** Put nodes (with frames and notes) into a new subgraph, named as near to `name` as can be, with one instance in their place. */
 export function makeSubgraph(scope: ScopeId, items: Iterable<string>, name: string): Edit {
@@ -124,21 +120,6 @@ class Making {
       ...partOfView(outer, inside, (port) => inside.has(split(port).node) && !fed.has(port), frames, notes),
     };
   }
-}
-
-/** The looks of some of a scope's nodes, of wires into these ports, and of these frames and notes. */
-export function partOfView(
-  scope: Scope, nodes: ReadonlySet<string>, isWireIn: (port: string) => boolean, frames: ReadonlySet<string>, notes: ReadonlySet<string>,
-): { view?: View } {
-  const view = viewOf(scope);
-  const part: View = {
-    nodes: objectOf(membersOf(view.nodes).filter(([name]) => nodes.has(name))),
-    frames: view.frames.filter((frame) => frames.has(frame.id)),
-    notes: view.notes.filter((note) => notes.has(note.id)),
-    wires: objectOf(membersOf(view.wires).filter(([port]) => isWireIn(port))),
-  };
-  const said = Object.entries(part).filter(([, members]) => Object.keys(members as object).length > 0);
-  return said.length === 0 ? {} : { view: Object.fromEntries(said) as View };
 }
 
 /** The scope without the looks of nodes that are gone from it, and of the wires that ended at them. */

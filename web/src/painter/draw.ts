@@ -13,7 +13,7 @@ export function drawAll(context: CanvasRenderingContext2D, deeds: readonly Deed[
   for (const deed of deeds) drawDeed(context, deed);
 }
 
-export function drawDeed(context: CanvasRenderingContext2D, deed: Deed): void {
+function drawDeed(context: CanvasRenderingContext2D, deed: Deed): void {
   const { width, height } = context.canvas;
   context.fillStyle = COLOUR;
   if (deed.kind === "clear") context.clearRect(0, 0, width, height);

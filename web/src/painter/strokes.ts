@@ -20,8 +20,8 @@ export interface Painting {
 }
 
 export const BLANK: Painting = { deeds: [], undone: [] };
-export const LEAST_RADIUS = 0.5;
-export const MOST_RADIUS = 512;
+const LEAST_RADIUS = 0.5;
+const MOST_RADIUS = 512;
 /** Of the brush's size, where the pen barely touches. */
 const LIGHTEST = 0.15;
 

@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { beforeEach, expect, test } from "vitest";
 
 import { CATALOGUE, CHAIN, link, node, openOnly, selected, shown, steps } from "../commands/testing";

@@ -33,13 +33,13 @@ export function addOfType(type: NodeType, request: AddNodeRequest = {}, port?: s
 }
 
 /** "pack/load_image" and "#load_image" are called "load_image". */
-export function wantedId(type: Pick<NodeType, "id">): string {
+function wantedId(type: Pick<NodeType, "id">): string {
   const name = type.id.replace(/^#/, "").split("/").at(-1) ?? "";
   return /^[a-z][a-z0-9_]{0,63}$/.test(name) ? name : "node";
 }
 
 /** Inputs keep their defaults by not being written; a seed that has none is drawn anew for each run. */
-export function newNode(type: NodeType): Node {
+function newNode(type: NodeType): Node {
   const seeds = type.inputs.filter((input) => input.hint?.hint === "seed" && input.default === undefined && !input.optional);
   const inputs: JsonObject = Object.fromEntries(seeds.map((input: InputPort) => [input.name, { random: true }]));
   return { type: type.id, ...(type.id.startsWith("#") ? {} : { type_version: type.version }), inputs };

@@ -1,6 +1,5 @@
 /** Choosing one output of the selected node, and dialogs that commands open. */
 
-import { lazy } from "react";
 
 import type { WorkflowDocument } from "../model/document";
 import { useCatalogue } from "../state/catalogue";
@@ -12,9 +11,10 @@ import { definitionOf, sourceOf } from "../state/targets";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
+import { later } from "../ui/later";
 
-const SweepDialog = lazy(() => import("./sweep/SweepDialog").then((module) => ({ default: module.SweepDialog })));
-const ValueView = lazy(() => import("../canvas/ValueView").then((module) => ({ default: module.ValueView })));
+const SweepDialog = later(async () => ({ default: (await import("./sweep/SweepDialog")).SweepDialog }));
+const ValueView = later(async () => ({ default: (await import("../canvas/ValueView")).ValueView }));
 
 export function showSweepDialog(): void {
   showDialog(<SweepDialog />);

@@ -3,7 +3,7 @@
  * when it is first shown. `state/layout.ts` says which panels are shown.
  */
 
-import type { ComponentType, LazyExoticComponent, ReactNode } from "react";
+import type { ComponentType, ReactNode } from "react";
 
 import type { TextKey } from "../texts";
 
@@ -14,7 +14,7 @@ export interface Panel {
   readonly icon: ReactNode;
   readonly side: "left" | "right";
   readonly order: number;
-  readonly Component: LazyExoticComponent<ComponentType>;
+  readonly Component: ComponentType;
 }
 
 const modules = import.meta.glob<{ default: Panel }>("./*/panel.ts", { eager: true });

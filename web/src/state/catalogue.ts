@@ -62,7 +62,7 @@ async function untilThere(set: Set): Promise<void> {
 }
 
 /** The catalogue that an answer of GET /v1/nodes tells. */
-export function catalogueOf(view: Schemas["NodesView"]): Catalogue {
+function catalogueOf(view: Schemas["NodesView"]): Catalogue {
   // The server's hints are those of model/catalogue.ts; OpenAPI does not say which members each has.
   const nodes = view.nodes as unknown as readonly NodeType[];
   const former = nodes.flatMap((node) => node.was.map((id) => [id, node] as const));

@@ -9,7 +9,8 @@ import { create } from "zustand";
 import { Problem, readSession } from "../api/client";
 import { ask } from "../api/http";
 import { useSession, whenSession } from "../api/session";
-import { Socket, type SocketEvent, nextFrame, pageWire } from "../api/socket";
+import { type Codec, Socket, type SocketEvent, nextFrame, pageWire } from "../api/socket";
+import { onceMore } from "../ui/later";
 
 /**
  * connecting: at the start; reconnecting: no answer; restarting: the server said that it stops, or is starting; lost: it
@@ -30,8 +31,13 @@ type Listener = (events: readonly SocketEvent[]) => void;
 const listeners = new Set<Listener>();
 const openers = new Set<() => void>();
 
+const messagePack = onceMore(() => import("@msgpack/msgpack"));
+/** Here before the socket is started. */
+let codec: Codec;
+
 export const socket = new Socket({
   connect: pageWire,
+  codec: () => codec,
   onEvents: (events) => listeners.forEach((listener) => listener(events)),
   onOpen: () => {
     become("connected");
@@ -53,7 +59,10 @@ export function onConnected(opened: () => void): () => void {
 
 /** Connect, and try at once when the network or the page comes back. For the page's frame, once. */
 export function connect(): void {
-  void whenSession().then(() => socket.start());
+  void whenSession().then(async () => {
+    codec = await messagePack();
+    socket.start();
+  });
   useSession.subscribe(({ state }, before) => {
     if (state === "open" && before.state !== "open") socket.retryNow();
   });

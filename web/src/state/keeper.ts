@@ -36,7 +36,7 @@ export interface Known {
 export const NOTHING_KNOWN: Known = { etag: null, kept: null, sent: [] };
 
 /** An edit is sent after so long, with all that followed it. */
-export const SEND_MS = 400;
+const SEND_MS = 400;
 const FIRST_PAUSE_MS = 500;
 const MOST_SENT = 6;
 const LONGEST_PAUSE_MS = 10_000;

@@ -36,7 +36,7 @@ const NO_PLAN: Omit<PlanState, "draft"> = {
 
 export const usePlan = create<PlanState>()(() => ({ draft: "", ...NO_PLAN }));
 
-export const PLAN_WAIT_MS = 300;
+const PLAN_WAIT_MS = 300;
 const AGAIN_MS = 3_000;
 
 /** Drafts that are open keep their plan while another is shown. */
@@ -86,7 +86,7 @@ function schedule(waitMs: number): void {
 }
 
 /** Plan again soon: what is remembered has changed, or the server is back. */
-export function planAgain(): void {
+function planAgain(): void {
   if (activeDocument() !== undefined) schedule(PLAN_WAIT_MS);
 }
 

@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { beforeEach, expect, test, vi } from "vitest";
 
 import type { JsonObject } from "../model/document";

@@ -172,7 +172,7 @@ function understood(values: JsonObject): Partial<Preferences> {
   const oneOf = (...options: string[]) => (value: Json): boolean => typeof value === "string" && options.includes(value);
   const truth = (value: Json): boolean => typeof value === "boolean";
   keep("theme", oneOf("system", "light", "dark"));
-  keep("language", oneOf(...Object.keys(LANGUAGES)));
+  keep("language", oneOf(...LANGUAGES));
   keep("previews", truth);
   keep("results", truth);
   keep("minimap", truth);
@@ -192,8 +192,20 @@ function show({ theme, language, textSize }: Preferences): void {
   if (theme === "system") delete root.dataset["theme"];
   else root.dataset["theme"] = theme;
   root.dataset["text"] = textSize;
-  if (useLanguage.getState().language !== language) useLanguage.getState().choose(language);
-  else root.lang = language;
+  if (language === shownLanguage) return;
+  shownLanguage = language;
+  // Texts that cannot be fetched: what is shown stays, and the next change of any preference tries again.
+  texts = useLanguage.getState().choose(language).catch(() => {
+    shownLanguage = null;
+  });
+}
+
+let shownLanguage: Language | null = null;
+let texts: Promise<void> = Promise.resolve();
+
+/** Resolves when the texts of the language chosen are there. */
+export function whenTexts(): Promise<void> {
+  return texts;
 }
 
 usePreferences.subscribe(show);

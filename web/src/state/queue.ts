@@ -53,7 +53,7 @@ export function watchQueue(): () => void {
   };
 }
 
-export function load(): Promise<void> {
+function load(): Promise<void> {
   loading ??= readLists().catch(tell).finally(() => {
     loading = null;
   });

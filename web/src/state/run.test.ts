@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { NodeType } from "../model/catalogue";

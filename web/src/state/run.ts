@@ -2,6 +2,7 @@
 
 import { Problem, cancelJob, sentence } from "../api/client";
 import { type Json, type JsonObject, type WorkflowDocument, isRandom } from "../model/document";
+import { withValues } from "../model/values";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { type OpenDocument, activeDocument, newId, useDocuments } from "./documents";
@@ -9,7 +10,7 @@ import { isFinal } from "./run_events";
 import { useRunSettings } from "./run_settings";
 import { memoryOf, useRuns } from "./runs";
 import { seedPorts } from "./seeds";
-import { keyedText, sharesKeys, withValues } from "./stale";
+import { keyedText, sharesKeys } from "./stale";
 import { giveUp, submit, useSubmissions } from "./submit";
 
 const MOST_SEED = 2 ** 53 - 1;
@@ -25,7 +26,7 @@ export function batchValues(document: WorkflowDocument, at: number): JsonObject 
 }
 
 /** Whether n jobs would all be the same: nothing random in it and no seed to advance. */
-export function isBatchInVain(document: WorkflowDocument): boolean {
+function isBatchInVain(document: WorkflowDocument): boolean {
   return seedPorts(document).every(({ value }) => typeof value !== "number" && !isRandom(value));
 }
 
@@ -45,15 +46,14 @@ async function send(active: OpenDocument, count: number, targets?: readonly stri
   }
   if (count > 1 && isBatchInVain(document)) say(t("run.batch_in_vain", { count }), { kind: "warn" });
   const batch = newId();
-  for (let at = 0; at < count; at += 1) {
+  await submit(Array.from({ length: count }, (_, at) => {
     const set = batchValues(document, at);
-    const view = await submit({ draft: active.id, batch, workflow: withValues(document, set), set, ...(targets ? { targets } : {}) });
-    if (view === null) return;
-  }
+    return { draft: active.id, batch, workflow: withValues(document, set), set, ...(targets ? { targets } : {}) };
+  }));
 }
 
 /** This draft's jobs that have not ended, oldest first. */
-export function openJobs(draft: string): string[] {
+function openJobs(draft: string): string[] {
   const { runs } = useRuns.getState();
   return memoryOf(draft).jobs.map((job) => job.id).filter((id) => {
     const run = runs.get(id);
@@ -70,7 +70,7 @@ export async function cancelActive(): Promise<void> {
 }
 
 /** Cancel a job; that it has ended meanwhile is no matter. */
-export async function cancelQuietly(id: string): Promise<void> {
+async function cancelQuietly(id: string): Promise<void> {
   try {
     await cancelJob(id);
   } catch (error) {

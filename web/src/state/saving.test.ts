@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 /** Nothing typed is lost: drafts with a server that dies, a page that is loaded again, two pages with one draft. */
 
 import { IDBFactory } from "fake-indexeddb";

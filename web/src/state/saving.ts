@@ -51,7 +51,7 @@ export function useIsChanged(id: string): boolean {
   });
 }
 
-export function contentOf(one: OpenDocument): Content | null {
+function contentOf(one: OpenDocument): Content | null {
   return isChanged(one) ? { document: one.history.document, workflow: one.workflow, base: one.base } : null;
 }
 
@@ -221,7 +221,7 @@ function keepClosed(id: string, theirs: DraftView): void {
 }
 
 /** What was decided between this page's document and another page's. */
-export function settle(id: string, choice: Choice, theirs: DraftView): void {
+function settle(id: string, choice: Choice, theirs: DraftView): void {
   const one = find(id);
   const keeper = keepers.get(id);
   if (one === undefined || keeper === undefined) return;

@@ -1,43 +1,26 @@
 /** The seed ports of a document, and the seeds that the last run used. */
 
-import type { InputPort, NodeType } from "../model/catalogue";
-import { type Json, type WorkflowDocument, isLink } from "../model/document";
+import type { Catalogue, InputPort } from "../model/catalogue";
+import type { Json, WorkflowDocument } from "../model/document";
+import { heldPorts } from "../model/values";
 import { useCatalogue } from "./catalogue";
 import { useRuns, valuesSetFor } from "./runs";
 import { useShown } from "./shown";
 import { useDocuments } from "./documents";
 
 export interface SeedPort {
-  /** "node.port". */
+  /** "node.port" or "instance/node.port". */
   readonly port: string;
   readonly value: Json | undefined;
 }
 
-export function isSeed(port: InputPort): boolean {
+function isSeed(port: InputPort): boolean {
   return port.hint?.hint === "seed";
 }
 
-/** The seed ports of the document's own nodes that hold a literal (or their default), in its order. */
-export function seedPorts(document: WorkflowDocument, types: ReadonlyMap<string, NodeType> = useCatalogue.getState().catalogue.types): SeedPort[] {
-  return Object.entries(document.nodes).flatMap(([id, node]) => {
-    if (node.state === "muted") return [];
-    const own = types.get(node.type)?.inputs.filter(isSeed).map((port) => ({ name: port.name, otherwise: port.default })) ?? ofInstance(document, node.type, types);
-    return own
-      .map(({ name, otherwise }) => ({ port: `${id}.${name}`, value: node.inputs[name] ?? otherwise }))
-      .filter(({ value }) => !isLink(value));
-  });
-}
-
-/** Seeds that an instance of a subgraph takes through its interface. */
-function ofInstance(document: WorkflowDocument, type: string, types: ReadonlyMap<string, NodeType>): { name: string; otherwise: Json | undefined }[] {
-  const scope = type.startsWith("#") ? document.subgraphs?.[type.slice(1)] : undefined;
-  return Object.entries(scope?.inputs ?? {}).flatMap(([name, input]) => {
-    const to = typeof input.to === "string" ? input.to : input.to[0];
-    const [inner = "", port = ""] = (to ?? "").split(".");
-    const node = scope?.nodes[inner];
-    const found = types.get(node?.type ?? "")?.inputs.find((one) => one.name === port);
-    return found !== undefined && isSeed(found) ? [{ name, otherwise: node?.inputs[port] ?? found.default }] : [];
-  });
+/** The seed ports that hold a literal (or their default), in the document's order; those inside of instances too. */
+export function seedPorts(document: WorkflowDocument, catalogue: Catalogue = useCatalogue.getState().catalogue): SeedPort[] {
+  return heldPorts(document, catalogue).filter(({ port }) => isSeed(port)).map(({ reference, value }) => ({ port: reference, value }));
 }
 
 /** For components: the seed that the run shown used at a port, if it is not the one written in the document. */

@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { act, cleanup, render, screen } from "@testing-library/react";
 import { Profiler } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";

@@ -8,12 +8,13 @@ import { create } from "zustand";
 
 import type { NodeRow } from "../api/jobs";
 import type { WorkflowDocument } from "../model/document";
+import { withValues } from "../model/values";
 import { activeDocument, useDocuments } from "./documents";
 import { type DraftMemory, NOTHING_REMEMBERED } from "./memory";
 import { type Run, isFinal } from "./run_events";
 import { usePreferences } from "./preferences";
 import { fetchDocument, followJob, memoryOf, shownJob, useRuns, valuesSetFor } from "./runs";
-import { sharesKeys, stalePaths, withValues } from "./stale";
+import { sharesKeys, stalePaths } from "./stale";
 
 interface Shown {
   readonly job: string | null;
@@ -62,23 +63,37 @@ export function useNodeRun(path: string): NodeRow | undefined {
 
 /** For components: how far the nodes inside an instance are, "state done total"; "" if none of them is in the run. */
 export function useInsideRun(path: string): string {
-  return useShown((state) => (state.run === undefined || state.stale === null || state.stale.has(path) ? "" : insideOf(state.run, `${path}/`)));
+  return useShown((state) => (state.run === undefined || state.stale === null || state.stale.has(path) ? "" : insideOf(state.run).get(path) ?? ""));
 }
 
 const WORST_FIRST = ["failed", "running", "cancelled", "waiting", "skipped", "done", "cached"] as const;
 
-function insideOf(run: Run, prefix: string): string {
-  const states = [...run.rows.values()].filter((row) => row.id.startsWith(prefix)).map((row) => row.state);
-  if (states.length === 0) return "";
+/** Found once for each state of a run: every node on the screen asks for it at every message. */
+const insides = new WeakMap<Run, ReadonlyMap<string, string>>();
+
+/** How far the nodes inside each instance are, by the instance's run id. */
+function insideOf(run: Run): ReadonlyMap<string, string> {
+  const known = insides.get(run);
+  if (known !== undefined) return known;
+  const states = new Map<string, NodeRow["state"][]>();
+  for (const row of run.rows.values()) {
+    for (let end = row.id.indexOf("/"); end > 0; end = row.id.indexOf("/", end + 1)) {
+      const instance = row.id.slice(0, end);
+      const list = states.get(instance);
+      if (list === undefined) states.set(instance, [row.state]);
+      else list.push(row.state);
+    }
+  }
+  const found = new Map([...states].map(([instance, some]) => [instance, summary(some)]));
+  insides.set(run, found);
+  return found;
+}
+
+function summary(states: readonly NodeRow["state"][]): string {
   const done = states.filter((state) => state !== "waiting" && state !== "running").length;
   const worst = WORST_FIRST.find((state) => states.includes(state)) ?? "done";
   const state = worst === "waiting" && done > 0 ? "running" : worst;
   return `${state} ${done} ${states.length}`;
-}
-
-/** For components: whether a node of the active document runs now; its progress does not render. */
-export function useIsRunning(path: string): boolean {
-  return useShown((state) => state.stale?.has(path) === false && state.run?.rows.get(path)?.state === "running");
 }
 
 /** For components: whether a node runs or has run in a job that is still under way. */

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 
 import type { WorkflowDocument } from "../model/document";
-import { changedInputs, keyedText, stalePaths, withValues } from "./stale";
+import { withValues } from "../model/values";
+import { changedInputs, keyedText, stalePaths } from "./stale";
 
 const base: WorkflowDocument = {
   $schema: "s", format: "latentgraph/workflow", version: "1.0",

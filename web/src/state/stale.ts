@@ -5,7 +5,7 @@
  */
 
 import {
-  type Json, type JsonObject, type Node, type Scope, type WorkflowDocument, isLink, isObject, split, targets,
+  type Json, type Node, type Scope, type WorkflowDocument, isLink, isObject, split, targets,
 } from "../model/document";
 
 type Subgraphs = WorkflowDocument["subgraphs"];
@@ -29,7 +29,7 @@ export function sharesKeys(a: WorkflowDocument, b: WorkflowDocument): boolean {
   return a.nodes === b.nodes && a.inputs === b.inputs && a.outputs === b.outputs && a.subgraphs === b.subgraphs && a.name === b.name;
 }
 
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => sameJson(item, b[at]));
   if (!isObject(a) || !isObject(b)) return false;
@@ -166,15 +166,4 @@ export function nodeAt(document: WorkflowDocument, path: string): { scope: strin
     nodes = inner.nodes;
   }
   return null;
-}
-
-/** The document with other values at some ports ("node.port" or "instance/node.port"); an instance's inner ports stay. */
-export function withValues(document: WorkflowDocument, values: JsonObject): WorkflowDocument {
-  let nodes = document.nodes;
-  for (const [reference, value] of Object.entries(values)) {
-    const { node: id, port } = split(reference);
-    const node = nodes[id];
-    if (node !== undefined) nodes = { ...nodes, [id]: { ...node, inputs: { ...node.inputs, [port]: value } } };
-  }
-  return nodes === document.nodes ? document : { ...document, nodes };
 }

@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { usePlan } from "./plan";
@@ -23,11 +25,11 @@ it("sends a job again with the same key after a lost answer, and shows the one j
     return json(jobView("job1"), 200);
   });
   const draft = openAlone();
-  const done = submit({ draft, batch: "b", workflow: SMALL });
+  const done = submit([{ draft, batch: "b", workflow: SMALL }]);
   await vi.advanceTimersByTimeAsync(0);
   expect(useSubmissions.getState().open[0]?.waiting).toMatch(/does not answer/);
   await vi.advanceTimersByTimeAsync(2000);
-  expect((await done)?.id).toBe("job1");
+  expect((await done).map((view) => view.id)).toEqual(["job1"]);
   expect(new Set(sent(requests).map((request) => request.key)).size).toBe(1);
   expect(sent(requests)).toHaveLength(3);
   expect(memoryOf(draft).jobs.map((job) => job.id)).toEqual(["job1"]);
@@ -40,11 +42,11 @@ it("stops sending when the user gives it up", async () => {
     throw new TypeError("no network");
   });
   const draft = openAlone();
-  const done = submit({ draft, batch: "b", workflow: SMALL });
+  const done = submit([{ draft, batch: "b", workflow: SMALL }]);
   await vi.advanceTimersByTimeAsync(600);
   giveUp(draft);
   await vi.advanceTimersByTimeAsync(0);
-  expect(await done).toBeNull();
+  expect(await done).toEqual([]);
   const count = sent(requests).length;
   await vi.advanceTimersByTimeAsync(20_000);
   expect(sent(requests)).toHaveLength(count);
@@ -54,7 +56,7 @@ it("shows the problems of a refused workflow and does not send it again", async 
   const problems = [{ code: "x", message: "draw needs a text.", node: "draw", port: "text" }];
   const requests = serve(() => json({ type: "", title: "", status: 422, code: "invalid_workflow", detail: "draw needs a text.", problems }, 422));
   const draft = openAlone();
-  expect(await submit({ draft, batch: "b", workflow: SMALL })).toBeNull();
+  expect(await submit([{ draft, batch: "b", workflow: SMALL }])).toEqual([]);
   await vi.advanceTimersByTimeAsync(20_000);
   expect(sent(requests)).toHaveLength(1);
   expect(usePlan.getState().problems).toEqual(problems);
@@ -63,7 +65,15 @@ it("shows the problems of a refused workflow and does not send it again", async 
 it("remembers the jobs of a draft over a reload", async () => {
   serve((request) => (request.path === "/v1/jobs" ? json(jobView("job2"), 202) : json(SMALL)));
   const draft = openAlone();
-  await submit({ draft, batch: "b", workflow: SMALL, set: { "draw.seed": 8 } });
+  await submit([{ draft, batch: "b", workflow: SMALL, set: { "draw.seed": 8 } }]);
   useRuns.setState({ drafts: new Map() }); // as after loading the page anew
   expect(memoryOf(draft).jobs).toEqual([{ id: "job2", batch: "b", set: { "draw.seed": 8 } }]);
+});
+
+it("sends none of the jobs after one that is refused", async () => {
+  const requests = serve(() => json({ type: "", title: "", status: 422, code: "invalid_workflow", detail: "no", problems: [] }, 422));
+  const draft = openAlone();
+  expect(await submit([1, 2].map(() => ({ draft, batch: "b", workflow: SMALL })))).toEqual([]);
+  expect(sent(requests)).toHaveLength(1);
+  expect(useSubmissions.getState().open).toEqual([]);
 });

@@ -2,6 +2,7 @@
  * Sending jobs: each with an Idempotency-Key, so that what is sent again after a lost answer is never two jobs.
  *
  * While the server is away or full, it is tried again until it is accepted or the user cancels it; `useSubmissions` says so.
+ * What is not accepted yet survives a reload of the page (`outbox.ts`, `resumeSubmissions`).
  */
 
 import { create } from "zustand";
@@ -13,12 +14,17 @@ import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { announce } from "./announce";
 import { useLayout } from "./layout";
+import { type Kept, dropOrder, keepOrders, takeOrders } from "./outbox";
 import { showProblems } from "./plan";
-import { changeMemory, enterJob } from "./runs";
+import { changeMemory, enterJob, memoryOf } from "./runs";
 
 export interface Submission {
   readonly key: string;
   readonly draft: string;
+  /** Those sent together have the same. */
+  readonly batch: string;
+  /** The document's name; "" for none. */
+  readonly workflow: string;
   /** Why it is not accepted yet; null while it is being sent the first time. */
   readonly waiting: string | null;
   readonly since: number;
@@ -30,8 +36,8 @@ export interface Order extends JobRequest {
   readonly batch: string;
   /** Values that are set for this job alone, by port; they are in its document already. */
   readonly set?: JsonObject;
-  /** Whether the draft shows it from now on; a sweep's jobs are shown in its grid. */
-  readonly isShown?: boolean;
+  /** The sweep, and which of its cells: such jobs are shown in its grid and not on the nodes. */
+  readonly cell?: { readonly sweep: string; readonly at: number };
 }
 
 interface Submissions {
@@ -44,28 +50,63 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 5_000;
 const aborts = new Map<string, AbortController>();
 
-/** Send a job and wait until it is accepted; null if it was refused or given up (the user has been told). */
-export async function submit(order: Order): Promise<JobView | null> {
-  const key = crypto.randomUUID();
-  const abort = new AbortController();
-  aborts.set(key, abort);
-  put({ key, draft: order.draft, waiting: null, since: Date.now() });
+/** Send jobs one after the other and wait until they are accepted. The first that is refused or given up ends it: the user has been told. */
+export function submit(orders: readonly Order[]): Promise<readonly JobView[]> {
+  const kept = orders.map((order, at): Kept<Order> => ({ key: crypto.randomUUID(), since: Date.now(), at, order }));
+  void keepOrders(kept);
+  return sendAll(kept);
+}
+
+/** Send what pages that are gone could not send. */
+export async function resumeSubmissions(): Promise<void> {
+  const batches = new Map<string, Kept<Order>[]>();
+  for (const one of await takeOrders<Order>()) batches.set(one.order.batch, [...(batches.get(one.order.batch) ?? []), one]);
+  await Promise.all([...batches.values()].map(sendAll));
+}
+
+async function sendAll(kept: readonly Kept<Order>[]): Promise<readonly JobView[]> {
+  for (const one of kept) aborts.set(one.key, new AbortController());
+  const submissions = kept.map(({ key, since, order }): Submission => (
+    { key, draft: order.draft, batch: order.batch, workflow: order.workflow.name ?? "", waiting: null, since }
+  ));
+  useSubmissions.setState((state) => ({ open: [...state.open, ...submissions] }));
+  const views: JobView[] = [];
   try {
-    const view = await untilAccepted(order, key, abort.signal);
-    if (view !== null) accept(order, view);
-    return view;
+    for (const { key, order } of kept) {
+      const view = isWanted(order) ? await untilAccepted(order, key) : null;
+      if (view === null) return views;
+      accept(order, view);
+      views.push(view);
+      end([key]);
+    }
+    return views;
   } finally {
-    aborts.delete(key);
-    useSubmissions.setState((state) => ({ open: state.open.filter((one) => one.key !== key) }));
+    end(kept.map((one) => one.key).filter((key) => aborts.has(key)));
   }
 }
 
-/** Give up the jobs of a draft that are not accepted yet. */
-export function giveUp(draft: string): void {
-  for (const one of useSubmissions.getState().open) if (one.draft === draft) aborts.get(one.key)?.abort();
+/** Give up the jobs of a draft that are not accepted yet; or those of one batch. */
+export function giveUp(draft: string, batch?: string): void {
+  for (const one of useSubmissions.getState().open) {
+    if (one.draft === draft && (batch === undefined || one.batch === batch)) aborts.get(one.key)?.abort();
+  }
 }
 
-async function untilAccepted(order: Order, key: string, signal: AbortSignal): Promise<JobView | null> {
+function end(keys: readonly string[]): void {
+  for (const key of keys) {
+    aborts.delete(key);
+    void dropOrder(key);
+  }
+  useSubmissions.setState((state) => ({ open: state.open.filter((one) => !keys.includes(one.key)) }));
+}
+
+/** A sweep that was removed meanwhile needs no more cells. */
+function isWanted({ cell, draft }: Order): boolean {
+  return cell === undefined || memoryOf(draft).sweeps.some((one) => one.id === cell.sweep);
+}
+
+async function untilAccepted(order: Order, key: string): Promise<JobView | null> {
+  const signal = aborts.get(key)?.signal ?? AbortSignal.abort();
   const { workflow, inputs, targets } = order;
   const body: JobRequest = { workflow, ...(inputs ? { inputs } : {}), ...(targets ? { targets } : {}) };
   for (let tries = 0; !signal.aborted; tries += 1) {
@@ -78,24 +119,27 @@ async function untilAccepted(order: Order, key: string, signal: AbortSignal): Pr
         tell(order, error);
         return null;
       }
-      const text = error.status === 0 ? t("run.server_away") : error.detail;
-      useSubmissions.setState((state) => ({ open: state.open.map((one) => (one.key === key ? { ...one, waiting: text } : one)) }));
-      if (tries === 0) announce(text);
+      wait(order, error.status === 0 ? t("run.server_away") : error.detail, tries === 0);
       await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries), signal);
     }
   }
   return null;
 }
 
-function put(submission: Submission): void {
-  useSubmissions.setState((state) => ({ open: [...state.open, submission] }));
+/** Say why a job, and those behind it, wait. */
+function wait(order: Order, waiting: string, isNews: boolean): void {
+  useSubmissions.setState((state) => ({ open: state.open.map((one) => (one.batch === order.batch ? { ...one, waiting } : one)) }));
+  if (isNews) announce(waiting);
 }
 
 function accept(order: Order, view: JobView): void {
   enterJob(view);
-  if (order.isShown === false) return;
-  const job = { id: view.id, batch: order.batch, set: order.set ?? {} };
-  changeMemory(order.draft, (memory) => ({ ...memory, jobs: [...memory.jobs, job] }));
+  const { cell } = order;
+  changeMemory(order.draft, (memory) => {
+    if (cell === undefined) return { ...memory, jobs: [...memory.jobs, { id: view.id, batch: order.batch, set: order.set ?? {} }] };
+    const sweeps = memory.sweeps.map((one) => (one.id === cell.sweep ? { ...one, jobs: one.jobs.with(cell.at, view.id) } : one));
+    return { ...memory, sweeps };
+  });
 }
 
 function tell(order: Order, error: Problem): void {

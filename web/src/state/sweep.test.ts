@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import type { NodeType } from "../model/catalogue";
+import { NO_CATALOGUE, type NodeType } from "../model/catalogue";
 import type { WorkflowDocument } from "../model/document";
 import { cellsOf, pictureOf, readValues, sweepInputs } from "./sweep";
 
@@ -33,7 +33,7 @@ it("offers named inputs first, then other literal ports, and no links", () => {
     nodes: { a: { type: "n", inputs: { steps: 4, prompt: "x", scale: { link: "b.value" } } } },
     inputs: { prompt: { to: "a.prompt", label: "Prompt" } },
   };
-  expect(sweepInputs(document, new Map([["n", type]])).map(({ label, ports, kind }) => ({ label, ports, kind }))).toEqual([
+  expect(sweepInputs(document, { ...NO_CATALOGUE, types: new Map([["n", type]]) }).map(({ label, ports, kind }) => ({ label, ports, kind }))).toEqual([
     { label: "Prompt", ports: ["a.prompt"], kind: "text" },
     { label: "a.steps", ports: ["a.steps"], kind: "number" },
   ]);
@@ -42,4 +42,13 @@ it("offers named inputs first, then other literal ports, and no links", () => {
 it("finds the picture among the outputs of a run", () => {
   expect(pictureOf({ n: 3, image: "mini-1.png" })).toBe("mini-1");
   expect(pictureOf({ text: "no picture" })).toBeNull();
+});
+
+it("offers what stands inside of an instance", () => {
+  const type = { id: "n", outputs: [], inputs: [{ name: "steps", type: "int", optional: false, doc: "", was: [] }] } as unknown as NodeType;
+  const document: WorkflowDocument = {
+    $schema: "s", format: "latentgraph/workflow", version: "1.0", nodes: { group: { type: "#g", inputs: {} } },
+    subgraphs: { g: { nodes: { a: { type: "n", inputs: { steps: 4 } } } } },
+  };
+  expect(sweepInputs(document, { ...NO_CATALOGUE, types: new Map([["n", type]]) }).map((input) => input.ports)).toEqual([["group/a.steps"]]);
 });

@@ -1,14 +1,14 @@
 /** Sweeps: one job per combination of values of one or two inputs, kept with the draft and shown as a grid. */
 
 import { cancelJob, readJob } from "../api/client";
-import type { NodeType } from "../model/catalogue";
-import { type Json, type JsonObject, type WorkflowDocument, isLink, targets } from "../model/document";
+import type { Catalogue } from "../model/catalogue";
+import { type Json, type JsonObject, type WorkflowDocument, targets } from "../model/document";
+import { type HeldPort, heldPort, heldPorts, withValues } from "../model/values";
 import type { OpenDocument } from "./documents";
 import { newId } from "./documents";
 import type { Sweep, SweepAxis } from "./memory";
 import { isFinal } from "./run_events";
-import { changeMemory, enterJob, memoryOf, useRuns } from "./runs";
-import { withValues } from "./stale";
+import { changeMemory, enterJob, useRuns } from "./runs";
 import { submit } from "./submit";
 
 export const MOST_SWEEP_JOBS = 100;
@@ -26,30 +26,21 @@ export interface SweepInput {
   readonly value: Json | undefined;
 }
 
-/** The named inputs of a document, then every other literal port of its nodes. */
-export function sweepInputs(document: WorkflowDocument, types: ReadonlyMap<string, NodeType>): SweepInput[] {
+/** The named inputs of a document, then every other literal port of its nodes, those inside of instances too. */
+export function sweepInputs(document: WorkflowDocument, catalogue: Catalogue): SweepInput[] {
   const named = Object.entries(document.inputs ?? {}).flatMap(([name, input]) => {
     const ports = targets(input);
-    const found = ports[0] === undefined ? null : inputOf(document, types, ports[0]);
+    const found = ports[0] === undefined ? null : inputOf(heldPort(document, catalogue, ports[0]));
     return found === null ? [] : [{ ...found, ports, label: input.label ?? name }];
   });
   const taken = new Set(named.flatMap((input) => input.ports));
-  const literal = Object.entries(document.nodes).flatMap(([id, node]) =>
-    (types.get(node.type)?.inputs ?? []).flatMap((port) => {
-      const reference = `${id}.${port.name}`;
-      const found = taken.has(reference) ? null : inputOf(document, types, reference);
-      return found === null ? [] : [found];
-    }),
-  );
-  return [...named, ...literal];
+  const others = heldPorts(document, catalogue).filter((held) => !taken.has(held.reference)).map(inputOf);
+  return [...named, ...others.filter((input) => input !== null)];
 }
 
-function inputOf(document: WorkflowDocument, types: ReadonlyMap<string, NodeType>, reference: string): SweepInput | null {
-  const [id = "", name = ""] = reference.split(".");
-  const node = document.nodes[id];
-  const port = types.get(node?.type ?? "")?.inputs.find((one) => one.name === name);
-  const value = node?.inputs[name] ?? port?.default;
-  if (node === undefined || port === undefined || isLink(value)) return null;
+function inputOf(held: HeldPort | null): SweepInput | null {
+  if (held === null) return null;
+  const { reference, port, value } = held;
   const kind = ({ int: "number", float: "number", text: "text", bool: "bool" } as const)[port.type];
   if (kind === undefined) return null;
   const options = port.hint?.hint === "choice" ? port.hint.options : kind === "bool" ? ["true", "false"] : [];
@@ -97,15 +88,9 @@ export async function startSweep(active: OpenDocument, axes: readonly SweepAxis[
   const sweep: Sweep = { id: newId(), created: Date.now(), axes, jobs: cells.map(() => null) };
   changeMemory(active.id, (memory) => ({ ...memory, sweeps: [...memory.sweeps, sweep] }));
   const document = active.history.document;
-  for (const [at, set] of cells.entries()) {
-    if (!memoryOf(active.id).sweeps.some((one) => one.id === sweep.id)) return;
-    const view = await submit({ draft: active.id, batch: sweep.id, workflow: withValues(document, set), set, isShown: false });
-    if (view === null) return;
-    changeMemory(active.id, (memory) => ({
-      ...memory,
-      sweeps: memory.sweeps.map((one) => (one.id === sweep.id ? { ...one, jobs: one.jobs.with(at, view.id) } : one)),
-    }));
-  }
+  await submit(cells.map((set, at) => (
+    { draft: active.id, batch: sweep.id, workflow: withValues(document, set), set, cell: { sweep: sweep.id, at } }
+  )));
 }
 
 /** Read the jobs of a sweep that this page has not heard of, after a reload. */

@@ -1,7 +1,7 @@
 /**
  * The saved workflows and drafts of the server, and what is done with them: open, save, rename, copy, delete, versions.
  *
- * Both lists are asked for every few seconds while the page is visible; an open document whose file was changed by somebody
+ * When the lists are asked for says `current.ts`; an open document whose file was changed by somebody
  * else is loaded again if it has no changes of its own, and asked about if it has.
  */
 
@@ -26,16 +26,14 @@ import {
   sentence,
 } from "../api/client";
 import type { Version } from "../api/client";
-import { useSession } from "../api/session";
 import type { WorkflowDocument } from "../model/document";
 import { type Flaw, readDocument } from "../model/read";
 import { sameJson } from "../model/same";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
-import { reload } from "./catalogue";
 import { useConflicts } from "./conflicts";
 import { type OpenDocument, useDocuments } from "./documents";
-import { adopt, isChanged, keeperOf, notClosed, openCopy, openUntitled, saveNow, takeOver, titleOf, useSaving } from "./saving";
+import { adopt, isChanged, keeperOf, notClosed, openCopy, openUntitled, takeOver, titleOf, useSaving } from "./saving";
 
 interface Workflows {
   readonly entries: readonly WorkflowEntry[];
@@ -46,8 +44,6 @@ interface Workflows {
 }
 
 export const useWorkflows = create<Workflows>()(() => ({ entries: [], drafts: [], isLoaded: false, problem: null }));
-
-const POLL_MS = 5000;
 
 /** Counted up by every change of our own: a list that was asked for before it says nothing about it. */
 let changes = 0;
@@ -72,20 +68,14 @@ export function parsed(text: string): WorkflowDocument {
 
 // The lists.
 
-/** Look at the lists every few seconds; call it once. */
-export function startPolling(): void {
-  const look = (): void => {
-    if (document.visibilityState === "visible" && useSession.getState().state === "open") void refresh();
-  };
-  setInterval(look, POLL_MS);
-  document.addEventListener("visibilitychange", look);
-}
-
-/** Ask for both lists, and do what follows from them. */
-export async function refresh(): Promise<void> {
+/** Ask for both lists, or for the drafts alone, and do what follows from them. */
+export async function refresh(part: "all" | "drafts" = "all"): Promise<void> {
   const asked = changes;
+  const { isLoaded, problem } = useWorkflows.getState();
+  const isAll = part === "all" || !isLoaded || problem !== null;
   try {
-    const [{ workflows }, { drafts }] = await Promise.all([listWorkflows(), listDrafts()]);
+    const [told, { drafts }] = await Promise.all([isAll ? listWorkflows() : null, listDrafts()]);
+    const workflows = told?.workflows ?? useWorkflows.getState().entries;
     const before = useWorkflows.getState();
     useWorkflows.setState({
       entries: sameJson(before.entries, workflows) ? before.entries : workflows,
@@ -93,14 +83,9 @@ export async function refresh(): Promise<void> {
       isLoaded: true,
       problem: null,
     });
-    if (before.problem !== null) {
-      // The server is back: it has what it missed at once, and may know other node types.
-      void saveNow();
-      void reload();
-    }
     if (asked !== changes) return;
     for (const one of useDocuments.getState().open) {
-      await notice(one, workflows);
+      if (told !== null) await notice(one, workflows);
       await follow(one, drafts);
     }
   } catch (error) {

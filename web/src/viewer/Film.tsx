@@ -58,7 +58,7 @@ export function Film({ output, framesPerSecond = USUAL_RATE }: Props): ReactNode
 }
 
 /** The middle of the frame that lies so many frames after the one at `time`. */
-export function stepped(time: number, frames: number, framesPerSecond: number, duration: number): number {
+function stepped(time: number, frames: number, framesPerSecond: number, duration: number): number {
   const frame = Math.floor(time * framesPerSecond + 1e-6) + frames;
   const last = Number.isFinite(duration) ? Math.max(0, Math.ceil(duration * framesPerSecond) - 1) : Infinity;
   return (Math.min(last, Math.max(0, frame)) + 0.5) / framesPerSecond;

@@ -22,7 +22,7 @@ interface Props {
   readonly className?: string;
 }
 
-export function useFrame(): { ref: (element: HTMLElement | null) => void; frame: Size; element: React.RefObject<HTMLElement | null> } {
+function useFrame(): { ref: (element: HTMLElement | null) => void; frame: Size; element: React.RefObject<HTMLElement | null> } {
   const [frame, setFrame] = useState<Size>({ width: 1, height: 1 });
   const element = useRef<HTMLElement>(null);
   const observer = useRef<ResizeObserver>(null);
@@ -72,7 +72,7 @@ export function ZoomPane({ zoom, onZoom, picture, label, children, onFrame, isDr
 }
 
 /** Where a pointer is, from the middle of the element. */
-export function fromMiddle(element: Element, at: { readonly clientX: number; readonly clientY: number }): Point {
+function fromMiddle(element: Element, at: { readonly clientX: number; readonly clientY: number }): Point {
   const box = element.getBoundingClientRect();
   return { x: at.clientX - box.left - box.width / 2, y: at.clientY - box.top - box.height / 2 };
 }

@@ -37,7 +37,7 @@ export function Choice({ options, onOpen, ...props }: Props): ReactNode {
   const written = typeof value === "string" ? value : "";
   const usual = taken(port, undefined).value;
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Tab") event.stopPropagation();
+    if (event.key !== "Tab" && !event.ctrlKey && !event.metaKey) event.stopPropagation();
     if (event.key === "Escape") editing.stop(true);
   };
   return (

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from "react";
 
 import { useTexts } from "../texts";
+import { whilePressed } from "../ui/drag";
 import { Lean } from "./Lean";
 import { partOf, rangeOf, readNumber, stepOf, stepped } from "./numbers";
 import { type WidgetProps, newSession, taken, textOf, useEditing } from "./widget";
@@ -23,7 +24,7 @@ type FieldProps = Omit<WidgetProps, "onChange"> & {
   onEnd(focus: boolean): void;
 };
 
-export function NumberField({ port, value, onChange, onEnd, label }: FieldProps): ReactNode {
+function NumberField({ port, value, onChange, onEnd, label }: FieldProps): ReactNode {
   const t = useTexts();
   const first = useRef(value);
   const [text, setText] = useState(() => (typeof value === "number" ? String(value) : ""));
@@ -39,8 +40,9 @@ export function NumberField({ port, value, onChange, onEnd, label }: FieldProps)
     if ("value" in next) onChange(next.value);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Tab") event.stopPropagation();
-    if (event.key === "Enter") event.preventDefault(); // or it would press the button that is focused next
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (event.key !== "Tab" && !isCommand) event.stopPropagation();
+    if (event.key === "Enter" && !isCommand) event.preventDefault(); // or it would press the button that is focused next
     if (event.key === "Enter" && flaw === null) onEnd(true);
     if (event.key === "Escape") {
       onChange(typeof first.current === "number" ? first.current : undefined);
@@ -95,14 +97,7 @@ function useScrub({ port, onChange }: WidgetProps): {
       const step = stepOf(port);
       onChange(stepped(port, Math.round((range.low + part * (range.high - range.low)) / step) * step, 0), session);
     };
-    const end = (): void => {
-      window.removeEventListener("pointermove", move);
-      window.removeEventListener("pointerup", end);
-      window.removeEventListener("pointercancel", end);
-    };
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", end);
-    window.addEventListener("pointercancel", end);
+    whilePressed(move);
   };
   return { handlers: { onPointerDown }, wasDrawn: () => drawn.current };
 }

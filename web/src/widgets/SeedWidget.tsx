@@ -31,7 +31,7 @@ export function SeedWidget(props: WidgetProps): ReactNode {
 }
 
 /** A seed of 53 bits, as the server draws them. */
-export function drawnSeed(): number {
+function drawnSeed(): number {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
   return (high & 0x1fffff) * 2 ** 32 + low;
 }

@@ -42,12 +42,13 @@ export function TextField({ text, isTall, label, isInvalid = false, onText, onCa
     onText(next);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Tab") event.stopPropagation();
+    // Not the canvas's; Tab goes on through the page, and commands have their keys (run, save) while one types too.
+    if (event.key !== "Tab" && !event.ctrlKey && !event.metaKey) event.stopPropagation();
     if (event.nativeEvent.isComposing) return;
     const isDone = event.key === "Enter" && (!isTall || event.ctrlKey || event.metaKey);
     if (event.key === "Escape" && !isTall) cancel.current();
     if (isDone || event.key === "Escape") {
-      event.preventDefault();
+      if (!event.ctrlKey && !event.metaKey) event.preventDefault();
       onEnd(true);
     }
   };

@@ -1,6 +1,7 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { Icon } from "../../ui/icons";
+import { later } from "../../ui/later";
 import type { Panel } from "../panel";
 
 const panel: Panel = {
@@ -9,6 +10,6 @@ const panel: Panel = {
   icon: createElement(Icon, { name: "files" }),
   side: "right",
   order: 30,
-  Component: lazy(() => import("./Files").then(({ Files }) => ({ default: Files }))),
+  Component: later(async () => ({ default: (await import("./Files")).Files })),
 };
 export default panel;

@@ -1,6 +1,7 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { Icon } from "../../ui/icons";
+import { later } from "../../ui/later";
 import type { Panel } from "../panel";
 
 const panel: Panel = {
@@ -9,6 +10,6 @@ const panel: Panel = {
   icon: createElement(Icon, { name: "gallery" }),
   side: "right",
   order: 20,
-  Component: lazy(() => import("./Gallery").then(({ Gallery }) => ({ default: Gallery }))),
+  Component: later(async () => ({ default: (await import("./Gallery")).Gallery })),
 };
 export default panel;

@@ -1,6 +1,5 @@
-import { lazy } from "react";
-
 import { icon } from "../../ui/icons";
+import { later } from "../../ui/later";
 import type { Panel } from "../panel";
 
 const panel: Panel = {
@@ -9,6 +8,6 @@ const panel: Panel = {
   icon: icon("inspect"),
   side: "right",
   order: 10,
-  Component: lazy(async () => ({ default: (await import("./Inspector")).Inspector })),
+  Component: later(async () => ({ default: (await import("./Inspector")).Inspector })),
 };
 export default panel;

@@ -1,6 +1,7 @@
-import { createElement, lazy } from "react";
+import { createElement } from "react";
 
 import { Icon } from "../../ui/icons";
+import { later } from "../../ui/later";
 import type { Panel } from "../panel";
 
 const panel: Panel = {
@@ -9,6 +10,6 @@ const panel: Panel = {
   icon: createElement(Icon, { name: "parameters" }),
   side: "right",
   order: 15,
-  Component: lazy(() => import("./Parameters").then(({ Parameters }) => ({ default: Parameters }))),
+  Component: later(async () => ({ default: (await import("./Parameters")).Parameters })),
 };
 export default panel;

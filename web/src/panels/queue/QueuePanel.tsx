@@ -9,6 +9,7 @@ import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import styles from "../run.module.css";
 import { JobItem } from "./JobItem";
+import { Sending } from "./Sending";
 
 export default function QueuePanel(): React.ReactNode {
   const t = useTexts();
@@ -31,6 +32,7 @@ export default function QueuePanel(): React.ReactNode {
       {view?.is_draining === true && <p className={styles["notice"]}>{t("run.queue_draining")}</p>}
       {isLoaded && running.length + waiting.length === 0 && <p className={styles["empty"]}>{t("run.queue_empty")}</p>}
       {view !== null && view.seconds > 1 && <p className={styles["empty"]}>{t("run.queue_seconds", { time: secondsText(view.seconds) })}</p>}
+      <Sending />
       <Part title={t("run.queue_running")} count={running.length}>
         {running.map((job) => <JobItem key={job.id} job={job} isOpen={job.id === log} />)}
       </Part>

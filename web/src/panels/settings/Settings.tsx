@@ -47,7 +47,7 @@ function Page(): ReactNode {
       />
       <Select
         label={t("settings.language")} value={language} onChange={(value) => set({ language: value })}
-        options={(Object.keys(LANGUAGES) as Language[]).map((value) => ({ value, title: LANGUAGE_NAMES[value] }))}
+        options={LANGUAGES.map((value) => ({ value, title: LANGUAGE_NAMES[value] }))}
       />
       <h3>{t("settings.canvas")}</h3>
       <Choice

@@ -1,6 +1,5 @@
-import { lazy } from "react";
-
 import { icon } from "../../ui/icons";
+import { later } from "../../ui/later";
 import type { Panel } from "../panel";
 
 const panel: Panel = {
@@ -9,6 +8,6 @@ const panel: Panel = {
   icon: icon("settings"),
   side: "left",
   order: 90,
-  Component: lazy(async () => ({ default: (await import("./Settings")).Settings })),
+  Component: later(async () => ({ default: (await import("./Settings")).Settings })),
 };
 export default panel;

@@ -23,8 +23,8 @@ const NONE: Chosen = { input: null, text: "" };
 export function SweepDialog(): React.ReactNode {
   const t = useTexts();
   const document = useDocument();
-  const types = useCatalogue((state) => state.catalogue.types);
-  const inputs = useMemo(() => sweepInputs(document, types), [document, types]);
+  const catalogue = useCatalogue((state) => state.catalogue);
+  const inputs = useMemo(() => sweepInputs(document, catalogue), [document, catalogue]);
   const [first, setFirst] = useState<Chosen>(() => beginning(inputs[0]));
   const [second, setSecond] = useState<Chosen>(NONE);
   const read = [first, second].filter((one) => one.input !== null).map(axisOf);

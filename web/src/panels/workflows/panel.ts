@@ -1,6 +1,5 @@
-import { lazy } from "react";
-
 import { icon } from "../../ui/icons";
+import { later } from "../../ui/later";
 import type { Panel } from "../panel";
 
 const panel: Panel = {
@@ -9,6 +8,6 @@ const panel: Panel = {
   icon: icon("workflows"),
   side: "left",
   order: 10,
-  Component: lazy(() => import("./Workflows")),
+  Component: later(() => import("./Workflows")),
 };
 export default panel;

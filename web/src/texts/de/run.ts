@@ -82,6 +82,8 @@ const texts: Same<typeof en> = {
   seed_used: "letzter Lauf: {seed}",
   seed_keep: "Diesen Seed behalten",
   queue_title: "Warteschlange",
+  queue_sending: "Noch nicht angenommen",
+  queue_sending_count: "{count} Aufträge",
   queue_waiting: "Wartend",
   queue_running: "Laufend",
   queue_ended: "Beendet",

@@ -87,6 +87,8 @@ export default {
   seed_keep: "Keep this seed",
   // Panels.
   queue_title: "Queue",
+  queue_sending: "Not accepted yet",
+  queue_sending_count: "{count} jobs",
   queue_waiting: "Waiting",
   queue_running: "Running",
   queue_ended: "Ended",
