@@ -10,13 +10,15 @@ import type { InputPort, OutputPort } from "../model/catalogue";
 import { type Verdict, judge } from "../model/connect";
 import { type WorkflowDocument, isLink, scopeOf, split } from "../model/document";
 import { addNode, connect, disconnect, freshId } from "../model/edit";
+import { measure } from "../model/measure";
+import { roomFor } from "../model/places";
 import { activeDocument, useDocuments } from "../state/documents";
 import { type PortEnd, openAddNode } from "../state/palette";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { type Box, type Point, isIn } from "./geometry";
 import { announce } from "./local";
-import { type Item, type NodeItem, type Scene, portPoint } from "./scene";
+import { type Item, type NodeItem, type Scene, portPoint, wholeBox } from "./scene";
 
 export interface Linking {
   /** The end that stays. */
@@ -149,7 +151,9 @@ function insertConverter(type: string, from: string, to: string, taken: string |
   if (open === undefined || scene === null || found === undefined) return;
   const document = open.history.document;
   const id = freshId(scopeOf(document, scene.scope), type.split("/").at(-1) ?? type);
-  const at = halfway(scene.items.get(split(from).node), scene.items.get(split(to).node));
+  const taking = [...scene.items.values()].filter((item) => item.kind !== "frame").map(wholeBox);
+  const { width, height } = measure(found, { type, inputs: {} }, undefined);
+  const at = pointOf(roomFor({ ...halfway(scene.items.get(split(from).node), scene.items.get(split(to).node)), width, height }, taking));
   const added = addNode(scene.scope, id, { type, inputs: {} }, at)(document);
   const into = found.inputs.find((port) => judge(added, scene.scope, scene.catalogue, from, `${id}.${port.name}`).ok);
   const out = found.outputs.find((port) => judge(added, scene.scope, scene.catalogue, `${id}.${port.name}`, to).ok);
@@ -176,6 +180,10 @@ export function keepScene(scene: Scene | null): void {
 export function watchScene(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => watchers.delete(watcher);
+}
+
+function pointOf({ x, y }: Point): Point {
+  return { x, y };
 }
 
 function halfway(source: Item | undefined, target: Item | undefined): Point {

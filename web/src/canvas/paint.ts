@@ -39,7 +39,8 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
   const { scene, palette, view, width, height, ratio } = painting;
   const paths = pathsOf(scene);
   context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, width * ratio, height * ratio);
+  context.fillStyle = palette.ground; // what was there before leaves thin lines where nothing covers it (seen in Chromium)
+  context.fillRect(0, 0, width * ratio, height * ratio);
   context.setTransform(view.zoom * ratio, 0, 0, view.zoom * ratio, view.x * ratio, view.y * ratio);
   for (const { colour, path } of paths.frames) {
     context.fillStyle = palette.by[colour] ?? palette.quiet;

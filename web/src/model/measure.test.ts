@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { InputPort } from "./catalogue";
-import { FILE_ROW, HEADER, ROW, WIDTH, measure, rowsOf } from "./measure";
+import type { InputPort, NodeType } from "./catalogue";
+import { FILE_ROW, HEADER, ROW, WIDTH, measure, pictureOf, roomBelow, rowsOf } from "./measure";
 
 const input = (name: string, type: string, more: Partial<InputPort> = {}): InputPort => ({
   name, type, optional: false, doc: "", was: [], ...more,
@@ -43,5 +43,26 @@ describe("measure", () => {
   it("leaves room for a picture where one is chosen", () => {
     const file = { inputs: [input("file", "text", { hint: { hint: "file", kinds: ["image"] } })], outputs: [] };
     expect(measure(file, node, undefined).height).toBeGreaterThan(HEADER + FILE_ROW);
+  });
+});
+
+describe("the picture below a node", () => {
+  const image = { name: "image", type: "Image", doc: "" };
+  const file = { name: "file", type: "text", doc: "" };
+  const type = (effect: boolean) => ({ effect } as NodeType);
+
+  it("is that of its first picture, or the file that it saved", () => {
+    expect(pictureOf({ inputs: [], outputs: [file, image] }, type(false))).toEqual({ port: "image", isSaved: false });
+    expect(pictureOf({ inputs: [input("image", "Image")], outputs: [file] }, type(true))).toEqual({ port: "file", isSaved: true });
+    expect(pictureOf({ inputs: [], outputs: [file] }, type(false))).toBeNull();
+  });
+
+  it("is left out where the node shows the chosen one already", () => {
+    expect(pictureOf({ inputs: [input("file", "text", { hint: { hint: "file", kinds: ["image"] } })], outputs: [image] }, type(false))).toBeNull();
+  });
+
+  it("has room below it in automatic places, and none below a folded node", () => {
+    expect(roomBelow({ inputs: [], outputs: [image] }, type(false), undefined)).toBeGreaterThan(100);
+    expect(roomBelow({ inputs: [], outputs: [image] }, type(false), { collapsed: true })).toBe(0);
   });
 });
