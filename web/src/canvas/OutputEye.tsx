@@ -51,12 +51,7 @@ function Eye({ path, port }: Props): React.ReactNode {
         data-eye={port}
         aria-expanded={anchor !== null}
         onClick={(event) => setAnchor(event.currentTarget)}
-      >
-        <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-          <path d="M1 8c2-3.3 4.3-5 7-5s5 1.7 7 5c-2 3.3-4.3 5-7 5S3 11.3 1 8Z" fill="none" stroke="currentColor" strokeWidth="1.4" />
-          <circle cx="8" cy="8" r="2.2" fill="currentColor" />
-        </svg>
-      </button>
+      />
       {anchor !== null && (
         <Popover anchor={anchor} label={t("run.look", { port })} onClose={() => setAnchor(null)}>
           <Suspense><ValueView job={job} node={path} port={port} elements={elements} /></Suspense>
