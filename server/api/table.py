@@ -85,4 +85,5 @@ def whole_table() -> Table:
 
     order = {name: number for number, name in enumerate(MODULES)}
     ours = [route for route in ROUTES if route.handler.__module__ in order]
+    ours.sort(key=lambda route: order[route.handler.__module__])  # whichever was imported first
     return Table(ours, cast("Mapping[Route, Binding]", bind(ours)))

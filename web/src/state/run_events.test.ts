@@ -39,6 +39,16 @@ it("counts the elements of a mapped node", () => {
   expect(after.rows.get("a")).toMatchObject({ state: "running", seconds: 3, elements: { total: 3, done: 2 } });
 });
 
+it("forgets the progress of a mapped node when its last element has ended", () => {
+  const after = applyEvents(begun, "j", [
+    { event: "node", node: "a", element: 0, state: "running", elements: { total: 2, waiting: 0, running: 1, done: 1 } },
+    { event: "progress", node: "a", element: 0, step: 9, total: 10, eta_seconds: null },
+    { event: "node", node: "a", element: 0, state: "done", elements: { total: 2, waiting: 0, running: 0, done: 2 } },
+  ] as unknown as SocketEvent[]);
+  expect(after.rows.get("a")?.state).toBe("done");
+  expect(after.rows.get("a")?.progress).toBeUndefined();
+});
+
 it("leaves nothing running in a job that has ended", () => {
   const after = applyEvents(begun, "j", [
     { event: "progress", node: "a", step: 1, total: 2, eta_seconds: null },

@@ -117,7 +117,10 @@ function enter(rows: Map<string, NodeRow>, event: SocketEvent): void {
   const state = event["state"] as NodeRunState;
   if (typeof event["element"] === "number") {
     const elements = event["elements"] as unknown as NodeRow["elements"];
-    rows.set(id, { ...before, state: mappedState(elements ?? {}, state), ...said(event, before), ...(elements === undefined ? {} : { elements }) });
+    const { progress, ...rest } = before;
+    const whole = mappedState(elements ?? {}, state);
+    const kept = whole === "running" && progress !== undefined ? { progress } : {};
+    rows.set(id, { ...rest, ...kept, state: whole, ...said(event, before), ...(elements === undefined ? {} : { elements }) });
     return;
   }
   const { progress, ...rest } = before;
