@@ -10,8 +10,8 @@ flow("every gesture is one step: undone to the first byte, done again to the las
   const steps: { readonly name: string; do(): Promise<void> }[] = [
     { name: "set a value", do: () => setValue(page, "tokens", "prompt", "a small green ring") },
     { name: "move a node", do: () => drag(page, node(page, "save").locator("header"), { x: 1300, y: 200 }) },
-    { name: "take a wire off by its port", do: () => drag(page, port(page, "pad", "embedding", "input"), { x: 700, y: 150 }) },
-    { name: "draw a wire", do: () => drag(page, port(page, "prune", "embedding", "output"), port(page, "pad", "embedding", "input")) },
+    { name: "take a wire off by its port", do: () => drag(page, port(page, "decode", "latents", "input"), { x: 950, y: 150 }) },
+    { name: "draw a wire", do: () => drag(page, port(page, "denoise", "latents", "output"), port(page, "decode", "latents", "input")) },
     { name: "mute", do: () => press("negative_pad", "m") },
     { name: "collapse", do: () => press("encode", "h") },
     { name: "delete and close the gap", do: () => press("keep", "Control+Delete") },

@@ -59,7 +59,7 @@ async function type(page: Page, id: string, input: string, text: string): Promis
   await page.keyboard.press("Enter");
   await page.keyboard.press("Control+a");
   await page.keyboard.type(text);
-  await page.keyboard.press("Control+Enter");
+  await page.keyboard.press("Tab");
 }
 
 flow("a text-to-image graph is built and run by keyboard alone", async ({ open, server }) => {

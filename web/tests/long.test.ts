@@ -84,7 +84,7 @@ longFlow("a phone fills in the form and gets its picture", async ({ open, server
   await page.getByRole("button", { name: /^Form/ }).click();
   await page.getByRole("button", { name: /^Prompt: |^prompt: / }).last().click();
   await page.getByRole("textbox", { name: /^prompt$/i }).last().fill("a small green ring on a white background");
-  await page.keyboard.press("Control+Enter");
+  await page.keyboard.press("Tab");
   await page.getByRole("button", { name: "Run", exact: true }).last().click();
   await page.getByRole("figure").getByRole("img").waitFor();
   const { outputs } = await server.read("/v1/outputs");

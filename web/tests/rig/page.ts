@@ -38,7 +38,7 @@ export async function setValue(page: Page, id: string, name: string, value: stri
   await row.first().click();
   const field = node(page, id).locator(`input[aria-label="${name}"], textarea[aria-label="${name}"]`);
   await field.fill(value);
-  await page.keyboard.press("Control+Enter");
+  await page.keyboard.press("Tab");
 }
 
 /** Draw from one place to another with the mouse held. */
