@@ -110,11 +110,9 @@ def main() -> int:
     with BusyElsewhere() as busy:
         small, large = measured(SMALL), measured(LARGE)
     sizes: dict[str, int] = small["gzip_bytes"]
-    total, largest = sum(sizes.values()) / 1000, sorted(sizes, key=lambda name: -sizes[name])[:3]
-    parts = ", ".join(f"{name} {sizes[name] / 1000:.0f}" for name in largest)
-    scripts = Row(
-        "scripts of the first load, gzipped", f"{total:.0f} kB", f"<= {GZIP_KB} kB", total <= GZIP_KB, len(sizes), "", parts
-    )
+    first = small["first_bytes"] / 1000
+    later = f"index.html and what it imports; {sum(sizes.values()) / 1000:.0f} kB with the parts that are fetched after it"
+    scripts = Row("scripts of the first load, gzipped", f"{first:.0f} kB", f"<= {GZIP_KB} kB", first <= GZIP_KB, 1, "", later)
     met = show([scripts, *rows_of_small(small), *rows_of_large(large)], "page")
     print(f"(other processes used {busy.cores:.1f} cores meanwhile)")
     return 0 if met else 1

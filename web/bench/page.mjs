@@ -12,6 +12,7 @@ import { decode, encode } from "@msgpack/msgpack";
 import { chromium } from "playwright-core";
 
 import { RUNNING, RUNNING_AT, bigDocument } from "./document.mjs";
+import { firstLoad } from "../scripts/size.mjs";
 
 const [url, token, size] = process.argv.slice(2);
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
@@ -164,6 +165,7 @@ async function main() {
   const scripts = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => one.name.endsWith(".js")).map((one) => one.name.split("/").at(-1)));
   result.scripts = [...new Set(scripts)];
   result.gzip_bytes = Object.fromEntries(result.scripts.map((name) => [name, gzipSync(readFileSync(join(import.meta.dirname, "../dist/assets", name)), { level: 9 }).length]));
+  result.first_bytes = [...firstLoad(join(import.meta.dirname, "../dist")).values()].reduce((all, bytes) => all + bytes, 0);
   await nextFrames(page, 60);
   result.pan_at_fit = await panned(page);
   result.elements_at_fit = await page.evaluate(() => document.querySelectorAll("*").length);

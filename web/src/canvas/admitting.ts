@@ -17,8 +17,10 @@ const NEAR_FROM = 0.38;
 const FEW = 40;
 /** Up to so many, what was mounted stays. */
 const SOME = 150;
-/** So many more than are wanted may stay mounted. */
-const SPARE = 12;
+/** So many more than are wanted may stay mounted, and a fifth of these. */
+const SPARE = 6;
+/** What lies around the view, in parts of its shorter side, is mounted too. */
+const AROUND = 0.12;
 const FIRST = 16;
 const PER_FRAME = 8;
 
@@ -75,14 +77,14 @@ export function next(before: Admitting, scene: Scene, view: View, size: Size): A
   if (isFar) return before;
   if (admitted === null) return scene.items.size <= FEW ? before : { isFar, admitted: new Set(scene.items.keys()), isShort: false };
   const region = seen(view, size.width, size.height);
-  const wanted = scene.items.size <= SOME ? inside(scene, region, true) : inside(scene, grown(region, Math.min(region.width, region.height) * 0.3));
+  const wanted = scene.items.size <= SOME ? inside(scene, region, true) : inside(scene, grown(region, Math.min(region.width, region.height) * AROUND));
   const missing = wanted.filter((id) => !admitted.has(id));
   if (missing.length > 0) {
     const more = new Set([...admitted, ...missing.slice(0, PER_FRAME)]);
     const isShort = missing.slice(PER_FRAME).some((id) => isSeen(scene, id, region));
     return { isFar, admitted: more, isShort };
   }
-  if (admitted.size > 1.25 * wanted.length + SPARE) return { isFar, admitted: new Set([...wanted, ...edited()]), isShort: false };
+  if (admitted.size > 1.2 * wanted.length + SPARE) return { isFar, admitted: new Set([...wanted, ...edited()]), isShort: false };
   return before.isShort ? { ...before, isShort: false } : before;
 }
 
