@@ -157,4 +157,3 @@ longFlow("a saved workflow that another program changes is loaded again", async 
 });
 
 test.todo("a mask painted on a picture is wired into the workflow");
-test.todo("touch pans, zooms and opens menus");

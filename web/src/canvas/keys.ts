@@ -79,9 +79,11 @@ function pointMoved(by: { readonly x: number; readonly y: number }): boolean {
   return true;
 }
 
-/** Enter: edit the first value of the node, or go to its first port. */
+/** Enter: edit the first value of the node, or go to its first port; a command enters an instance of a subgraph. */
 function edited(target: HTMLElement, id: string | undefined): boolean {
   if (id !== undefined) useDocuments.getState().select([id]);
+  const item = id === undefined ? undefined : currentScene()?.items.get(id);
+  if (item?.kind === "node" && item.node.type.startsWith("#") && item.type !== undefined) return false;
   const widget = target.querySelector<HTMLElement>("[data-widget]");
   if (widget !== null) widget.click();
   else target.querySelector<HTMLElement>("[data-port]")?.focus();
