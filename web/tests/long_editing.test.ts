@@ -412,10 +412,15 @@ longFlow("the ports of a subgraph are named, added and taken away, and its links
 });
 
 longFlow("a document that was written by hand, without places, is laid out", async (rig) => {
-  const page = await begin(rig, CHAIN);
+  const page = await begin(rig, { save: CHAIN.save, decode: CHAIN.decode, latents: CHAIN.latents });
   await node(page, "save").waitFor();
   await expectLaidOut(page);
   const canvas = await boxOf(page.locator("#canvas"));
   const last = await boxOf(node(page, "save"));
   expect(last.x + last.width).toBeLessThanOrEqual(canvas.x + canvas.width);
+  expect(await kept(rig.server)).not.toHaveProperty("view");
+  await select(page, "decode");
+  await page.keyboard.press("m");
+  const { view } = await untilKept(rig.server, "the first edit", (document) => document.nodes.decode.state === "muted");
+  expect(Object.keys(view?.nodes ?? {}).sort()).toEqual(["decode", "latents", "save"]);
 });
