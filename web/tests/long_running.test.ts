@@ -51,7 +51,7 @@ async function jobsAfter(server: Server, before: readonly { readonly id: string 
 async function jobsDone(server: Server, before: readonly { readonly id: string }[], count: number): Promise<Answer[]> {
   return until(`${count} jobs to be done`, async () => {
     const jobs = await jobsAfter(server, before);
-    return jobs.length >= count && jobs.every((job) => job.state === "done") ? jobs : false;
+    return jobs.length >= count && jobs.every((job) => job.state === "done") ? jobs : undefined;
   });
 }
 
@@ -68,6 +68,20 @@ async function seedOf(server: Server, job: string): Promise<Answer> {
 async function chooseOn(page: Page, id: string, title: string): Promise<void> {
   await node(page, id).locator("header").click({ button: "right" });
   await page.getByRole("menuitem", { name: title }).click();
+}
+
+function widthOf(picture: Locator): Promise<number> {
+  return picture.evaluate((img) => (img as HTMLImageElement).naturalWidth);
+}
+
+/** What is drawn, as text to compare. */
+function pixelsOf(picture: Locator): Promise<string> {
+  return picture.evaluate((img) => {
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = 64;
+    canvas.getContext("2d")?.drawImage(img as HTMLImageElement, 0, 0);
+    return canvas.toDataURL();
+  });
 }
 
 async function setCount(page: Page, count: number): Promise<void> {
@@ -124,7 +138,7 @@ longFlow("an edit marks what is below it at once, and the plan then says what is
 
   let answer = (): void => undefined;
   const held = new Promise<void>((resolve) => (answer = resolve));
-  await page.route(/\/v1\/plan$/, async (route) => {
+  await page.route(/\/v1\/workflows\/plan$/, async (route) => {
     await held;
     await route.continue();
   });
@@ -132,7 +146,7 @@ longFlow("an edit marks what is below it at once, and the plan then says what is
   await untilState(page, "denoise", "stale");
   await untilState(page, "decode", "stale");
   await untilState(page, "save", "stale");
-  await untilState(page, "encode", "done");
+  await untilState(page, "encode", "done", "cached");
 
   answer();
   await untilState(page, "denoise", "planned");
@@ -140,6 +154,7 @@ longFlow("an edit marks what is below it at once, and the plan then says what is
   await node(page, "decode").getByText("will run").waitFor();
   const plan = await showPanel(page, "Plan");
   const line = (id: string): Locator => plan.getByRole("row").filter({ has: button(plan.page(), id) });
+  await plan.getByText(/^\d+ of 15 nodes run · about /).waitFor();
   await line("denoise").getByText("will run").waitFor();
   await line("keep").getByText("cached").waitFor();
   await button(line("denoise"), "Why?").click();
@@ -179,8 +194,8 @@ longFlow("a picture, a number, a text and a shape are looked at in place after a
     words: { type: "text", inputs: { value: "words to look at" } },
   });
   Object.assign(document.outputs, { sum: { from: "sum.value" }, words: { from: "words.value" } });
-  document.view.nodes.sum = { x: 0, y: 500 };
-  document.view.nodes.words = { x: 0, y: 800 };
+  document.view.nodes.sum = { x: 0, y: 760 };
+  document.view.nodes.words = { x: 288, y: 760 };
   const page = await openWith(rig, document);
   await button(page, "Run").click();
   await untilState(page, "save", "done");
@@ -190,13 +205,13 @@ longFlow("a picture, a number, a text and a shape are looked at in place after a
     return page.getByRole("dialog", { name: `Look at ${name}` });
   };
   const picture = (await look("decode", "image")).getByRole("img", { name: "What decode.image holds" });
-  await until("the picture to be drawn", () => picture.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth === 64));
+  await until("the picture to be drawn", async () => (await widthOf(picture)) === 64);
   await page.keyboard.press("Escape");
   await (await look("sum", "value")).getByText("42.5", { exact: true }).waitFor();
   await page.keyboard.press("Escape");
   await (await look("words", "value")).getByText("words to look at", { exact: true }).waitFor();
   await page.keyboard.press("Escape");
-  await (await look("latents", "latents")).getByText(/\d+ × \d+ × \d+/).first().waitFor();
+  await (await look("denoise", "latents")).getByText(/\d+ × \d+ × \d+/).first().waitFor();
   expect((await server.read("/v1/outputs")).outputs).toHaveLength(published);
 });
 
@@ -224,7 +239,7 @@ longFlow("the queue is paused, put in order, thinned out and cleared, and goes o
     await until("the first to be second", async () => (await order()).join() === [c, a, b, d].join());
     await button(queue.locator(`[data-job="${b}"]`), "Cancel").click();
     await until("one to be gone", async () => (await order()).join() === [c, a, d].join());
-    await listed(queue, "Ended").locator("visible=true").filter({ hasText: "cancelled" }).first().waitFor();
+    await listed(queue, "Ended").and(queue.locator(`[data-job="${b}"]`)).getByText("cancelled", { exact: true }).waitFor();
 
     await button(queue, "Go on").click();
     const state = async (id: string): Promise<string> => (await server.read(`/v1/jobs/${id}`)).state;
@@ -285,8 +300,9 @@ longFlow("each change runs by itself while that is wished, and no longer", async
   await onChange(false);
   await setValue(page, "denoise", "seed", String(newSeed()));
   await untilState(page, "denoise", "planned");
-  await button(page, "Run").click(); // what it had sent by itself would stand before this one
-  await until("the run by hand", async () => (await jobsAfter(server, before)).length > 1);
+  await button(page, "Run").click();
+  await jobsDone(server, before, 2); // it takes longer than a change is waited for
+  await untilState(page, "save", "done");
   expect(await jobsAfter(server, before)).toHaveLength(2);
 });
 
@@ -357,8 +373,7 @@ longFlow("the picture of a run stands on its node without a click, is marked old
   await button(page, "Run").click();
   const picture = button(node(page, "save"), "Picture of save");
   await picture.waitFor();
-  const width = (): Promise<number> => picture.locator("img").evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth);
-  await until("the picture to be drawn", async () => (await width()) > 0);
+  await until("the picture to be drawn", async () => (await widthOf(picture.locator("img"))) > 0);
   await setValue(page, "denoise", "steps", "3");
   await button(node(page, "save"), "Picture of save, before the change").waitFor();
   await page.keyboard.press("Control+z");
@@ -382,8 +397,13 @@ longFlow("a mapped node says how many elements it made, and each is looked at", 
   await node(page, "denoise").getByText("8 of 8 elements").waitFor();
   await button(node(page, "decode"), "Look at image").click();
   const dialog = page.getByRole("dialog", { name: "Look at image" });
+  const picture = dialog.getByRole("img", { name: "What decode.image holds" });
   await dialog.getByText("Element 1 of 8").waitFor();
+  await until("the first to be drawn", async () => (await widthOf(picture)) === 64);
+  const first = await pixelsOf(picture);
   await button(dialog, "Next").click();
   await dialog.getByText("Element 2 of 8").waitFor();
-  await dialog.getByRole("img", { name: "What decode.image holds" }).waitFor();
+  await until("the second to be another", async () => (await widthOf(picture)) === 64 && (await pixelsOf(picture)) !== first);
+  await button(dialog, "Previous").click();
+  await until("the first to be back", async () => (await pixelsOf(picture)) === first);
 });
