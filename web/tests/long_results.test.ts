@@ -366,6 +366,7 @@ longFlow("saving under a name that is taken asks before anything is replaced", a
 
 longFlow("a workflow is imported from a file and exported with the bytes that the program itself writes", async ({ open, server }) => {
   const page = await open();
+  page.on("filechooser", () => undefined); // from now on choosers come to us: asking only at the key may be too late
   await nodesShown(page);
   const exported = async (): Promise<string> => {
     await page.locator("#canvas").focus();
