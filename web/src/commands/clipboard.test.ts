@@ -80,6 +80,16 @@ test("a flawed workflow changes nothing and is told", async () => {
   expect(shown()).toBe(CHAIN);
 });
 
+test("a whole workflow opens in a tab of its own, and leaves the one that is shown as it is", async () => {
+  openOnly(CHAIN);
+  send("paste", JSON.stringify({ ...CHAIN, name: "whole" }));
+  await settled();
+  const { open } = useDocuments.getState();
+  expect(open.map((one) => one.history.document.name)).toEqual([undefined, "whole"]);
+  expect(open[0]?.history.document).toBe(CHAIN);
+  expect(shown().name).toBe("whole");
+});
+
 test("other text goes to whoever takes it", async () => {
   const taken: string[] = [];
   const handler: PasteHandler = ({ text }) => { taken.push(text); return true; };

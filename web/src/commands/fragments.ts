@@ -53,11 +53,17 @@ function looksLikeWorkflow(text: string): boolean {
   return text.trimStart().startsWith("{") && text.includes('"latentgraph/workflow"');
 }
 
-/** Paste a workflow's text; whether it was one. Flaws are told. */
+/** Whether it is a workflow of its own: what is copied from a canvas has no name, no inputs and no outputs. */
+function isWhole({ name, inputs, outputs }: WorkflowDocument): boolean {
+  return name !== undefined || inputs !== undefined || outputs !== undefined;
+}
+
+/** Paste a workflow's text: a whole one opens in a tab of its own, a part of one goes into what is shown. Whether it was one; flaws are told. */
 export function pasteText(text: string, at: Point, withLinks: boolean): boolean {
   if (!looksLikeWorkflow(text)) return false;
   const read = readDocument(text);
   if ("flaws" in read) say(t("edit.paste_flawed", { flaw: read.flaws[0]?.message ?? "" }), { kind: "bad" });
+  else if (isWhole(read.document) && !withLinks) useDocuments.getState().add(read.document);
   else paste(read.document, at, withLinks, "edit.paste");
   return true;
 }
