@@ -156,10 +156,10 @@ def die_with_parent() -> None:
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
 
 
-def note_child(folder: Path) -> None:
-    """Write this process down in its engine's folder, for `end_orphans`."""
+def note_child(folder: Path, child: Owner | None = None) -> None:
+    """Write a child (this process) down in the folder of the one that started it, for `end_orphans`."""
     with suppress(OSError):
-        (folder / f"{Owner.current()}{_NOTE}").touch(mode=0o600)
+        (folder / f"{child or Owner.current()}{_NOTE}").touch(mode=0o600)
 
 
 # ---- after a death ----
@@ -173,7 +173,7 @@ def note_engine(spools: Path, pid: int) -> Path:
     folder = spools / f"{Owner.current()}.server"
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / f"{Owner.of_child(pid)}{_NOTE}").touch(mode=0o600)
+    note_child(folder, Owner.of(pid))
     return folder
 
 

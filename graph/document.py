@@ -103,6 +103,11 @@ class Document:
         text = json.dumps([sorted(self.subgraphs), matter], sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).digest()
 
+    @property
+    def node_count(self) -> int:
+        """The nodes as they are written, those of subgraphs once."""
+        return len(self.nodes) + sum(len(subgraph.nodes) for subgraph in self.subgraphs.values())
+
     def with_inputs(self, values: Mapping[str, Json]) -> Document:
         """A document with these named inputs set, each at all the ports it goes to.
 

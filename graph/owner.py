@@ -32,8 +32,8 @@ class Owner(NamedTuple):
         return _owner_of(os.getpid())
 
     @classmethod
-    def of_child(cls, pid: int) -> Owner:
-        """A child of this process that was not collected yet, so that its number is nobody else's."""
+    def of(cls, pid: int) -> Owner:
+        """A process whose number is nobody else's now: this one, or a child of it that was not collected yet."""
         return cls(_place(), pid, _start_of(pid) or 0)
 
     def is_gone(self) -> bool:
@@ -49,7 +49,7 @@ class Owner(NamedTuple):
 
 @cache
 def _owner_of(pid: int) -> Owner:
-    return Owner(_place(), pid, _start_of(pid) or 0)
+    return Owner.of(pid)
 
 
 @cache

@@ -147,12 +147,13 @@ class Assembly:
         _gauges(metrics, services)
         await services.catalogue.load()
         await services.desk.start()
-        for part in (services.workflows, services.drafts, services.models, services.files, pictures, services.webhooks):
+        for part in (services.workflows, services.drafts, services.models, services.files, services.webhooks):
             await part.start()
         self.services = services
         front.open(self.table, services)
         relax_collector()
         await services.engine.start()
+        await pictures.start()  # looks at every kept thumbnail: nobody waits for that
         if settings.reload_nodes:
             watching = watch_sources(home, settings.packs, services.engine.reload)
             self.tasks.append(asyncio.create_task(watching, name="sources"))

@@ -114,3 +114,9 @@ def problem_json(problem: Problem) -> dict[str, str]:
     """A problem of a workflow as it stands in a document: code, message and, where known, node and port."""
     found = {"code": problem.code, "message": problem.message, "node": problem.node, "port": problem.port}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def too_many_nodes(found: str, most: int) -> Refusal:
+    """The refusal of a workflow that has more nodes (`found`: "11 nodes") than the setting `max_nodes` says."""
+    message = f"The workflow has {found}; at most {most} are taken. Split it, or raise max_nodes in the settings."
+    return Refusal("too_large", message, max_nodes=most)

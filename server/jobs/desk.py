@@ -171,7 +171,7 @@ class Desk(Dispatch):
         def work() -> Prepared:
             return orders.prepare(order.document, order.inputs, order.targets, specs, self.limits)
 
-        is_quick = orders.node_count(order.document) <= QUICK_NODES and not order.document.subgraphs
+        is_quick = order.document.node_count <= QUICK_NODES and not order.document.subgraphs
         return work() if is_quick else await self._in_thread(work)
 
     def _new(self, prepared: Prepared, order: Order, workflow: str, inputs: Mapping[str, Any]) -> NewJob:

@@ -15,7 +15,7 @@ from graph.document import Document, Node, pack_document, read_document
 from graph.errors import Problem, WorkflowError, nearest
 from graph.jsontext import MAX_DEPTH, is_deeper_than
 from graph.spec import NodeSpec
-from server.problems import Refusal
+from server.problems import Refusal, too_many_nodes
 
 #: Documents with more nodes than this are checked in a thread (measured: about 20 us a node).
 QUICK_NODES: Final = 200
@@ -92,14 +92,9 @@ def check_form(order: Order, limits: Limits) -> None:
     ):
         if held > most:
             raise _over(f"/{name}", f"`{name}` has {held} entries", most)
-    count = node_count(order.document)
+    count = order.document.node_count
     if count > limits.nodes:
-        raise _too_large(f"The workflow has {count} nodes", limits)
-
-
-def node_count(document: Document) -> int:
-    """The nodes as they are written, those of subgraphs once."""
-    return len(document.nodes) + sum(len(subgraph.nodes) for subgraph in document.subgraphs.values())
+        raise too_many_nodes(f"{count} nodes", limits.nodes)
 
 
 def prepare(
@@ -114,7 +109,7 @@ def prepare(
         whole = document.with_inputs(inputs) if inputs else document
         compiled = compile_document(whole, specs)
         if len(compiled.ids) > limits.nodes:
-            raise _too_large(f"The workflow has {len(compiled.ids)} nodes when its subgraphs are unfolded", limits)
+            raise too_many_nodes(f"{len(compiled.ids)} nodes when its subgraphs are unfolded", limits.nodes)
         roots = roots_of(compiled, targets)
         return Prepared(compiled, pack_document(whole), roots, draw_seeds(compiled))
     except WorkflowError as error:
@@ -210,11 +205,3 @@ def _files_in(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def _over(pointer: str, found: str, most: int) -> Refusal:
     return Refusal("invalid", f"{found}; the most is {most}. See the limits of the API.", pointer=pointer, limit=most)
-
-
-def _too_large(found: str, limits: Limits) -> Refusal:
-    """What `server.library.checking.refuse_large` says where nothing is run."""
-    most = limits.nodes
-    return Refusal(
-        "too_large", f"{found}; at most {most} are taken. Split it, or raise max_nodes in the settings.", max_nodes=most
-    )

@@ -419,27 +419,31 @@ def _document(connection: sqlite3.Connection, id: str) -> bytes | None:
     return None if row is None else zlib.decompress(row[0])
 
 
-def _whole(row: Sequence[Any]) -> Job:  # Any: sqlite3's own row types
-    """A job that is to run. Raises ValueError if something of it was damaged on the disk: it must not run as another job."""
-    for text in row[3:7]:
-        if text is not None:
-            json.loads(text)
-    return _from_row(row)
+def _read(text: str, empty: Any) -> Any:  # Any: plain JSON
+    """What a column holds. Raises ValueError if it is no JSON, or not of the kind of `empty`."""
+    found = json.loads(text)
+    if not isinstance(found, type(empty)):
+        raise ValueError(f"a {type(found).__name__} where a {type(empty).__name__} stood")
+    return found
 
 
-def _from_row(row: Sequence[Any]) -> Job:
+def _read_or_empty(text: str, empty: Any) -> Any:
+    try:
+        return _read(text, empty)
+    except ValueError:
+        return empty
+
+
+def _from_row(row: Sequence[Any], read: Callable[[str, Any], Any] = _read_or_empty) -> Job:  # Any: sqlite3's own row types
     """A job as it is told. What was damaged on the disk is empty: one bad record must not hide the others."""
     id, workflow, state, inputs, targets, seeds, files, *rest = row
-    wanted = None if targets is None else tuple(_plain(targets, []))
-    return Job(id, workflow, state, _plain(inputs, {}), wanted, _plain(seeds, {}), tuple(_plain(files, [])), *rest)
+    wanted = None if targets is None else tuple(read(targets, []))
+    return Job(id, workflow, state, read(inputs, {}), wanted, read(seeds, {}), tuple(read(files, [])), *rest)
 
 
-def _plain(text: str, instead: Any) -> Any:  # Any: plain JSON
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return instead
-    return found if isinstance(found, type(instead)) else instead
+def _whole(row: Sequence[Any]) -> Job:
+    """A job that is to run. Raises ValueError if something of it was damaged on the disk: it must not run as another job."""
+    return _from_row(row, _read)
 
 
 def _page(connection: sqlite3.Connection, filters: JobFilter) -> JobPage:

@@ -9,7 +9,7 @@ from graph.compile import Compiled, compile_document
 from graph.document import Document, document_from_json
 from graph.errors import Problem, WorkflowError
 from graph.spec import NodeSpec
-from server.problems import Refusal
+from server.problems import Refusal, too_many_nodes
 
 #: A refusal's document lists so many problems; the first ones are what one mends first.
 MOST_PROBLEMS: Final = 200
@@ -71,10 +71,9 @@ def _has(raw: Any, steps: Iterable[str]) -> bool:
 
 def refuse_large(document: Document, most_nodes: int) -> None:
     """Raise Refusal `too_large` for a document with more nodes than the setting `max_nodes` says; those of subgraphs count."""
-    count = len(document.nodes) + sum(len(subgraph.nodes) for subgraph in document.subgraphs.values())
+    count = document.node_count
     if count > most_nodes:
-        message = f"The workflow has {count} nodes; at most {most_nodes} are taken. Split it, or raise max_nodes in the settings."
-        raise Refusal("too_large", message, max_nodes=most_nodes)
+        raise too_many_nodes(f"{count} nodes", most_nodes)
 
 
 def check(

@@ -834,7 +834,7 @@ FAULTS: Final = (
     ),
     Fault(
         "one damaged job keeps the server from starting", "server/jobs/store.py",
-        "    except ValueError:\n        return instead\n", "    except ValueError:\n        raise\n", (JOBS["desk"],),
+        "    except ValueError:\n        return empty\n", "    except ValueError:\n        raise\n", (JOBS["desk"],),
     ),
     Fault(
         "a job that the disk damaged is run as another", "server/jobs/store.py",

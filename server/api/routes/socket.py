@@ -130,10 +130,11 @@ class _Client:
             text = b"too many messages" if isinstance(error, _TooMany) else b"a message is no command"
             await self._socket.close(code=WSCloseCode.POLICY_VIOLATION, message=text)
         finally:
+            noticing = self._noticing
             writing.cancel()
             self._notice(False)
             self._reader.close()
-            await asyncio.gather(*filter(None, (writing, self._shedding)), return_exceptions=True)
+            await asyncio.gather(*filter(None, (writing, noticing, self._shedding)), return_exceptions=True)
 
     async def _read(self) -> None:
         pace = _Pace()
