@@ -31,14 +31,6 @@ export async function outputAsFile(output: Pick<Output, "id" | "file">): Promise
   return uploadFile(await fetchBlob(outputUrl(output.id)), output.file);
 }
 
-/** Let the browser save what is at an address under a name. */
-export function download(url: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-}
-
 export function isRefusal(error: unknown, code: string): boolean {
   return error instanceof Problem && error.code === code;
 }

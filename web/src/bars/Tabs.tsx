@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "react";
 import { useShallow } from "zustand/react/shallow";
 
+import { isField } from "../commands/focus";
 import { closeTab, moveTab, newDocument, shownName } from "../documents/actions";
 import { useConflicts } from "../state/conflicts";
 import { useDocuments } from "../state/documents";
@@ -127,7 +128,7 @@ function useNumbers(): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
-      if (digit === undefined || !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || isTyping(event.target)) return;
+      if (digit === undefined || !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || isField(event.target)) return;
       const { open, activate } = useDocuments.getState();
       const one = digit === "9" ? open.at(-1) : open[Number(digit) - 1];
       if (one === undefined) return;
@@ -137,10 +138,6 @@ function useNumbers(): void {
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);
   }, []);
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
 }
 
 const bar: Bar = { place: "middle", order: 10, Component: Tabs };

@@ -13,11 +13,14 @@ export function focusTheCanvas(): void {
 
 const NOT_TYPED_IN = new Set(["button", "checkbox", "color", "file", "image", "radio", "range", "reset", "submit"]);
 
+/** Whether it is a field, which takes keys itself: of any kind, a slider too. */
+export function isField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+}
+
 /** Whether keys pressed there are text. */
 export function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return !NOT_TYPED_IN.has(target.type);
-  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
+  return isField(target) && !(target instanceof HTMLInputElement && NOT_TYPED_IN.has(target.type));
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Flaw } from "../model/read";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog } from "../ui/dialogs";
-import { download } from "./actions";
+import { downloadJson } from "./actions";
 import styles from "./dialogs.module.css";
 
 interface Props {
@@ -23,7 +23,7 @@ export function FlawsDialog({ name, text, flaws }: Props): React.ReactNode {
         ))}
       </ul>
       <div className={styles["buttons"]}>
-        <Button onClick={() => download(text, name.endsWith(".json") ? name : `${name}.json`)}>{t("documents.download")}</Button>
+        <Button onClick={() => downloadJson(text, name.endsWith(".json") ? name : `${name}.json`)}>{t("documents.download")}</Button>
         <Button kind="primary" onClick={closeDialog}>{t("documents.ok")}</Button>
       </div>
     </Dialog>

@@ -10,6 +10,7 @@ import { t } from "../texts";
 import { showDialog } from "../ui/dialogs";
 import { say } from "../ui/toasts";
 import { CloseDialog, FlawsDialog, NameDialog, TemplatesDialog, VersionsDialog } from "./later";
+import { downloadBlob } from "../ui/download";
 
 /** Do it, and say what went wrong. Whether it went well. */
 export async function attempt(step: () => unknown, name = ""): Promise<boolean> {
@@ -125,16 +126,11 @@ async function openFiles(files: readonly File[]): Promise<void> {
 
 export function exportActive(): void {
   const one = activeDocument();
-  if (one !== undefined) download(writeDocument(one.history.document), fileNameOf(one));
+  if (one !== undefined) downloadJson(writeDocument(one.history.document), fileNameOf(one));
 }
 
-export function download(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+export function downloadJson(text: string, name: string): void {
+  downloadBlob(new Blob([text], { type: "application/json" }), name);
 }
 
 // Saved workflows.

@@ -17,7 +17,7 @@ import { greyPng } from "./png";
 import { sendMask } from "./send";
 import { BLANK, type Painting, type Tool, did, isBlank, redo, sized, undo, visible } from "./strokes";
 import { usePainting } from "./usePainting";
-import { saveBlob } from "./save";
+import { downloadBlob } from "../ui/download";
 
 export interface Paintable {
   readonly url: string;
@@ -86,7 +86,7 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
           <span className={styles["rule"]} />
           <ZoomBar {...stage} />
           <span className={viewer["gap"]} />
-          <Button disabled={isSending} onClick={() => void finish((mask) => { saveBlob(mask, maskName); return false; })}><Icon name="download" /> {t("gallery.download")}</Button>
+          <Button disabled={isSending} onClick={() => void finish((mask) => { downloadBlob(mask, maskName); return false; })}><Icon name="download" /> {t("gallery.download")}</Button>
           <Button kind="primary" disabled={isSending || isBlank(painting)} title={isBlank(painting) ? t("gallery.paint_first") : ""} onClick={() => void finish((mask) => sendMask(mask, maskName))}>
             {t("gallery.use_mask")}
           </Button>

@@ -3,7 +3,8 @@
 import { type ReactNode, useCallback, useState } from "react";
 
 import { outputUrl } from "../api/client";
-import { type Output, download } from "../api/results";
+import type { Output } from "../api/results";
+import { isField } from "../commands/focus";
 import { openMaskPainter } from "../painter/MaskPainter";
 import { askDelete, groupsOf } from "../panels/gallery/Card";
 import { MenuButton } from "../panels/gallery/MenuButton";
@@ -12,12 +13,13 @@ import { useGallery } from "../state/gallery";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
+import { download } from "../ui/download";
 import { Icon } from "../ui/icons";
 import { openCompare } from "./Compare";
 import { Facts } from "./Facts";
 import { Picture } from "./Picture";
 import { Film } from "./Film";
-import { isTyping, useStage } from "./stage";
+import { useStage } from "./stage";
 import { ZoomBar } from "./ZoomBar";
 import styles from "./viewer.module.css";
 import { FIT } from "./zoom";
@@ -69,7 +71,7 @@ function OutputView({ first }: { readonly first: Output }): ReactNode {
   }, [outputs, at, setZoom]);
   const remove = (): void => askDelete(output, t, () => (outputs.length > 1 ? go(at + 1 < outputs.length ? 1 : -1) : closeDialog()));
   const keys = (event: React.KeyboardEvent): void => {
-    if (isTyping(event.target)) return;
+    if (isField(event.target)) return;
     if (event.key === "ArrowLeft" && !isFilm(event.target)) go(-1);
     else if (event.key === "ArrowRight" && !isFilm(event.target)) go(1);
     else if (event.key === "Delete") remove();

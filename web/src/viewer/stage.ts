@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 
+import { isField } from "../commands/focus";
 import { ACTUAL, FIT, type Size, type Zoom, zoomed } from "./zoom";
 
 export interface Stage {
@@ -20,7 +21,7 @@ export function useStage(): Stage {
   const [picture, setPicture] = useState<Size>({ width: 1, height: 1 });
   const [frame, setFrame] = useState<Size>({ width: 1, height: 1 });
   const keys = (event: React.KeyboardEvent): void => {
-    if (isTyping(event.target) || event.ctrlKey || event.metaKey) return;
+    if (isField(event.target) || event.ctrlKey || event.metaKey) return;
     const middle = { x: 0, y: 0 };
     if (event.key === "+" || event.key === "=") setZoom((now) => zoomed(now, 1.25, middle, picture, frame));
     else if (event.key === "-") setZoom((now) => zoomed(now, 0.8, middle, picture, frame));
@@ -30,8 +31,4 @@ export function useStage(): Stage {
     event.preventDefault();
   };
   return { zoom, setZoom, picture, frame, setPicture, setFrame, keys };
-}
-
-export function isTyping(target: EventTarget): boolean {
-  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }

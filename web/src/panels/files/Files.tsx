@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 
 import { fileThumbnailUrl, fileUrl, uploadFile } from "../../api/client";
-import { type Upload, download } from "../../api/results";
+import type { Upload } from "../../api/results";
 import { FILE_TYPE } from "../../drop/decide";
 import { addUpload } from "../../drop/take";
 import { openMaskPainter } from "../../painter/MaskPainter";
@@ -20,6 +20,7 @@ import { confirmDelete } from "../gallery/ConfirmDelete";
 import { MenuButton } from "../gallery/MenuButton";
 import { trying } from "../gallery/actions";
 import styles from "./files.module.css";
+import { download } from "../../ui/download";
 
 export function Files(): ReactNode {
   const t = useTexts();

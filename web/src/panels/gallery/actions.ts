@@ -1,7 +1,7 @@
 /** What one does with an output, from its card, its menu and the large view alike. Refusals are said as the server told them. */
 
 import { outputUrl, outputWorkflow, sentence, uploadFile } from "../../api/client";
-import { type Output, download, fetchBlob } from "../../api/results";
+import { type Output, fetchBlob } from "../../api/results";
 import { freePlace, shownScope } from "../../drop/place";
 import { addLoader, loaderOf } from "../../model/feed";
 import { useCatalogue } from "../../state/catalogue";
@@ -13,6 +13,7 @@ import { middle } from "../../state/pointer";
 import { openText } from "../../state/workflows";
 import { t } from "../../texts";
 import { say } from "../../ui/toasts";
+import { download } from "../../ui/download";
 
 /** Do it; what was refused is said. Whether it was done. */
 export async function trying(action: () => Promise<void> | void): Promise<boolean> {
