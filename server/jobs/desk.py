@@ -216,7 +216,7 @@ class Desk(Dispatch):
         job = accepted.job
         self._queue.add(Entry(job.id, job.priority, job.client, job.cost_s, job.position))
         self._hub.job_changed(job)
-        self._dispatch()
+        self._dispatch_soon()
         return accepted
 
     async def _refuse_missing(self, compiled: Compiled) -> None:

@@ -163,7 +163,7 @@ class Office:
 
     async def settled(self) -> None:
         """Wait until the desk has nothing more to do by itself."""
-        await self.until(lambda: not self.desk._tasks)
+        await self.until(lambda: not self.desk._tasks and self.desk._soon is None)
 
     async def submit(self, count: int = 1, client: str = "ann", **fields: Any) -> list[str]:
         """Submit that many orders; the ids."""
