@@ -182,10 +182,9 @@ class Desk(Dispatch):
 
     async def _accept_again(self, id: str, client: str, idempotency: tuple[str, bytes] | None) -> Accepted:
         self._refuse_draining()
-        job = await self.get(id)
+        job, document = found(await self._kept(self._store.frozen(id)), id)
         if not job.is_final:
             raise Refusal("conflict", f"The job is {job.state}; only one that has ended is retried. Cancel it first, or wait.")
-        document = await self.document(id)
         specs = self._catalogue.specs
         prepared = await self._in_thread(lambda: orders.prepare_again(document, job.targets, specs, self.limits))
         seeds = {name: job.seeds.get(name, seed) for name, seed in prepared.seeds.items()}

@@ -217,6 +217,10 @@ class JobStore:
         """A job, with its whole result if it has ended."""
         return self._reads.submit(lambda connection: _job(connection, id, with_nodes=True))
 
+    def frozen(self, id: str) -> Future[Started | None]:
+        """A job, without its result, and its document: what a retry repeats. Refused with `conflict` if any of it was damaged."""
+        return self._reads.submit(lambda connection: _frozen(connection, id))
+
     def document(self, id: str) -> Future[bytes | None]:
         """A job's frozen document (canonical JSON)."""
         return self._reads.submit(lambda connection: _document(connection, id))
@@ -395,6 +399,17 @@ def _job(connection: sqlite3.Connection, id: str, *, with_nodes: bool = False) -
         return None
     job = _from_row(row)
     return replace(job, result=_result(connection, id, with_nodes)) if job.is_final else job
+
+
+def _frozen(connection: sqlite3.Connection, id: str) -> Started | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (id,)).fetchone()
+    try:
+        document = _document(connection, id)
+        return Started(_whole(row), document) if row is not None and document is not None else None
+    except (ValueError, zlib.error):
+        raise Refusal(
+            "conflict", "What this job was accepted with was damaged on the disk: it cannot be run again as it was. Send it anew."
+        ) from None
 
 
 def _result(connection: sqlite3.Connection, id: str, with_nodes: bool) -> JobResult | None:

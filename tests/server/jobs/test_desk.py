@@ -556,6 +556,29 @@ def test_a_retry_is_a_new_job_with_the_same_document_and_seeds(home: Path) -> No
     run(work())
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "key"), [("jobs", "seeds", "id"), ("jobs", "targets", "id"), ("documents", "document", "job")]
+)
+def test_a_job_that_the_disk_damaged_is_not_retried_as_another(home: Path, table: str, column: str, key: str) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            (id,) = await made.submit()
+            await made.settled()
+            made.end(id)
+            await made.settled()
+            connection = sqlite3.connect(made.store.path, isolation_level=None)
+            for trigger in ("ended_is_final", "accepted_is_frozen", "document_is_frozen"):
+                connection.execute(f"DROP TRIGGER {trigger}")
+            connection.execute(f"UPDATE {table} SET {column} = x'7b' WHERE {key} = ?", (id,))
+            connection.close()
+            with pytest.raises(Refusal, match="damaged on the disk: it cannot be run again as it was") as caught:
+                await made.desk.retry(id, "bob")
+            assert caught.value.code == "conflict"
+            assert list(await states(made)) == [id]
+
+    run(work())
+
+
 def test_a_retry_with_a_key_is_one_job(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
