@@ -57,16 +57,26 @@ def main() -> None:
 def run(
     file: WorkflowFile,
     set: Assignments = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where saved files go.")] = Path("outputs"),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where saved files go. Default: outputs.", show_default=False),
+    ] = None,
+    gallery: Annotated[bool, typer.Option("--gallery", help="Save into the gallery of `latentgraph serve` instead.")] = False,
     devices: Devices = None,
     home: Home = None,
     no_packs: NoPacks = False,
     json: AsJson = False,
 ) -> int:
     """Run a workflow and print its named outputs."""
+    from server.run import gallery_folder
     from server.run import run as run_workflow
+    from server.settings import WrongUsage
 
-    return run_workflow(_workspace(home, no_packs), file, set or [], output, devices, json)
+    if gallery and output is not None:
+        raise WrongUsage("--gallery and --output name two places for saved files; give one of them.")
+    workspace = _workspace(home, no_packs)
+    place = gallery_folder(workspace.home) if gallery else output or Path("outputs")
+    return run_workflow(workspace, file, set or [], place, devices, json)
 
 
 @app.command()

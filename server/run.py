@@ -98,6 +98,13 @@ def open_engine(workspace: Workspace, devices: Sequence[str]) -> Engine:
         raise unusable_home(workspace.home, error) from error
 
 
+def gallery_folder(home: Path) -> Path:
+    """Where the server on this data folder keeps its outputs, by its settings. Raises WrongUsage if they cannot be used."""
+    from server.configuration import load_settings
+
+    return load_settings(home, {}).settings.output_folder or home / "outputs"
+
+
 def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Path, devices: str | None, json: bool) -> int:
     """Run a workflow; gives the exit code. Raises WorkflowError if it is refused before it starts."""
     names = chosen_devices(devices)

@@ -213,6 +213,14 @@ def curve_workflow(tmp_path: Path, content: bytes) -> dict:
     }
 
 
+def a_curve() -> bytes:
+    from graph.types import plain_fields
+    from nodes.curves import FORMAT
+    from nodes.sampling.options import Curve
+
+    return json.dumps({"format": FORMAT, **plain_fields(Curve((1.0,), "w", 1, 64, 64, 0.0, "s", 0.0))}).encode()
+
+
 def test_no_file_is_copied_for_a_workflow_that_planning_refuses(
     latentgraph: Command, home: Path, write_workflow, tmp_path: Path
 ) -> None:
@@ -241,11 +249,7 @@ def test_no_file_is_copied_for_devices_that_are_not_there(
 def test_a_file_beside_the_workflow_is_read_by_planning_and_brought_by_the_run(
     latentgraph: Command, home: Path, write_workflow, tmp_path: Path
 ) -> None:
-    from graph.types import plain_fields
-    from nodes.curves import FORMAT
-    from nodes.sampling.options import Curve
-
-    content = json.dumps({"format": FORMAT, **plain_fields(Curve((1.0,), "w", 1, 64, 64, 0.0, "s", 0.0))}).encode()
+    content = a_curve()
     path = write_workflow(curve_workflow(tmp_path, content))
     assert latentgraph("plan", path).code == 0
     assert not (home / "files").exists()
@@ -267,6 +271,26 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_runs
         f"Nothing can be saved to {blocked / below} ({blocked} {reason}); give another folder with --output.\n"
     )
     assert tree(home) == before
+
+
+@pytest.mark.parametrize("setting", ["", "elsewhere"])
+def test_the_gallery_is_where_the_server_keeps_its_outputs(
+    latentgraph: Command, write_workflow, home: Path, tmp_path: Path, setting: str
+) -> None:
+    if setting:
+        home.mkdir(exist_ok=True)
+        (home / "settings.toml").write_text(f"output_folder = {json.dumps(str(tmp_path / setting))}\n")
+    outcome = latentgraph(
+        "run", write_workflow({**curve_workflow(tmp_path, a_curve()), "outputs": {"file": {"from": "save.file"}}}), "--gallery"
+    )
+    folder = tmp_path / setting if setting else home / "outputs"
+    assert (outcome.code, Path(outcome.out.strip()).parent) == (0, folder), outcome.err
+    assert Path(outcome.out.strip()).is_file()
+
+
+def test_the_gallery_and_a_folder_are_not_both_taken(latentgraph: Command, sum_file: Path) -> None:
+    outcome = latentgraph("run", sum_file, "--gallery", "--output", "x")
+    assert (outcome.code, "--gallery and --output name two places for saved files; give one of them." in outcome.err) == (2, True)
 
 
 def test_an_output_folder_of_others_is_refused(
