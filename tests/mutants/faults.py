@@ -327,6 +327,11 @@ FAULTS: Final = (
         "        if free < floor:\n", "        if False:\n", (HEALTH,),
     ),
     Fault(
+        "workflows of another package are offered as templates", "server/shipped.py",
+        '(ours / "workflows", ours / TEMPLATES) if is_checkout(ours) else (ours / TEMPLATES,)', '(ours / "workflows", ours / TEMPLATES)',
+        ("tests/server/test_shipped.py",),
+    ),
+    Fault(
         "errors are told to the client", "server/api/front.py",
         "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
         ("tests/server/api/test_route.py",),
