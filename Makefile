@@ -13,7 +13,7 @@ NPM := npm --prefix web
 PAGE_SOURCES := $(shell find web/src web/index.html web/vite.config.ts web/tsconfig.json -not -name '*.test.ts' -not -name '*.test.tsx')
 
 .DEFAULT_GOAL := demo
-.PHONY: demo serve page install lint test-page test test-all bench mini mutants clean
+.PHONY: demo serve page wheel install lint test-page test test-all bench mini mutants clean
 
 # Draws a picture and prints its path. The second time every node but the save is remembered.
 demo: $(VENV)/.installed
@@ -25,6 +25,13 @@ serve: $(VENV)/.installed web/dist/.built
 
 # Builds the page that `make serve` serves, if its sources changed.
 page: web/dist/.built
+
+# Builds dist/latentgraph-VERSION-py3-none-any.whl: the program with its page, its templates and mini.
+wheel: $(VENV)/.python web/dist/.built
+	@rm -rf build dist/latentgraph-*.whl
+	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@rm -rf build
+	@ls dist/latentgraph-*.whl
 
 install: $(VENV)/.installed
 

@@ -483,7 +483,7 @@ class Engine:
             values: dict[int, dict[int, Value]] = {}
             before = len(lost)
             digests = [plan.hits[task][port] for task, port in wanted]
-            loaded = self.executor.load(digests)
+            loaded = self.executor.results.load(digests)
             for (task, port), digest in zip(wanted, digests, strict=True):
                 value = loaded.get(digest) or self._from_disk_cache(tasks, task, digest)
                 if value is None:

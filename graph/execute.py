@@ -2,38 +2,31 @@
 
 One lane per device and a few for host nodes. A lane takes, runs, completes and takes again without a hop to any event
 loop; listeners are told at most once per batch. Work that is the same is done once: in this process by the table of
-flights, across processes by leases.
+flights, across processes by leases. How a task ends, and what a dead worker means for it, is told in the layers below.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, Protocol
+from typing import Final
 
-from graph.active import ActiveRun, Failure, Flight, FlightReport, NodeResult, inputs_of, keys_of, sentence_of, summary_of
-from graph.disk_cache import DiskCacheFolder
+from graph.active import ActiveRun, Flight, FlightReport, inputs_of, keys_of
+from graph.deaths import Deaths
 from graph.errors import Cancelled
-from graph.events import CachedEvent, NodeEvent, NodeStateName, RunEvent, TriedEvent
-from graph.faults import code_of, is_device_fault
+from graph.events import CachedEvent, NodeEvent, RunEvent
+from graph.faults import is_device_fault
 from graph.folder import StoreUnavailable
-from graph.history import History
-from graph.leases import Lease, Leases
-from graph.memo import Action, Finished, Memo
-from graph.needs import loading_signature, weights_of
-from graph.places import NEVER, Bounds, Lane, PlaceStatus, pause_seconds
-from graph.plan import signature_of
-from graph.provenance import recorded_of
+from graph.memo import Action
+from graph.places import Bounds, Job, Lane
+from graph.results import Memory, Results
 from graph.schedule import HOST, Schedule
 from graph.spec import NodeSpec
 from graph.trials import FIRST_WORKER, Ledger
-from graph.why import last_key, parts_of
 from graph.workers import InputChanged, Request, StartFailed, Value, Worker, WorkerLost, failure_of, said_of
 
 #: A result that took this long is written before `done` is told; half a millisecond to here goes by group commit.
@@ -47,40 +40,9 @@ UNKNOWN_SECONDS: Final = 0.02
 LANE_WRITE_BYTES: Final = 16 * 2**20
 #: How soon a task whose lease another process holds is looked at again.
 LEASE_POLL_SECONDS: Final = 0.01
-#: Uses and learned costs are written at the end of a run, at most this often (and when the engine closes).
-FLUSH_SECONDS: Final = 5.0
 
 
-class Memory(Protocol):
-    """What the executor remembers with: see graph.memo, graph.leases, graph.history, graph.disk_cache."""
-
-    memo: Memo
-    leases: Leases
-    history: History
-
-    def disk_cache(self, constants: Mapping[str, Any]) -> DiskCacheFolder:
-        """The folder that a `disk_cache` node with these inputs writes to. Raises StoreUnavailable."""
-
-    def damage(self) -> list[str]:
-        """What was found damaged since the last call, a sentence each."""
-
-
-@dataclass(eq=False)
-class _Job:
-    """A task a lane works on."""
-
-    run: ActiveRun
-    task: int
-    spec: NodeSpec
-    flight: Flight
-    keys: tuple[bytes, ...]
-    #: Heard while it runs.
-    report: FlightReport
-    #: Held until what the job gave is written down, so that other processes find it or wait.
-    lease: Lease | None = None
-
-
-class Executor:
+class Executor(Deaths):
     """The lanes of one engine."""
 
     def __init__(
@@ -89,37 +51,21 @@ class Executor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         """`hosts`: the worker of each host lane, which may be the same one."""
-        self.schedule, self.memory = schedule, memory
-        self.environment, self.home = environment, home
-        self.bounds, self._ledger = bounds or Bounds(), ledger
-        self._clock = clock
-        self._lock = threading.Lock()
-        #: Where idle lanes of devices wait, and those of the host: a lane that is woken for nothing costs more than a quick node.
-        self._ready, self._host_ready = threading.Condition(self._lock), threading.Condition(self._lock)
-        #: Where lanes wait whose worker did not come up: they would only take wake-ups from others.
-        self._away = threading.Condition(self._lock)
-        self._has_disabled = False
-        self._flights: dict[bytes, Flight] = {}
-        self._unshared: set[Flight] = set()
-        self._owners: dict[int, ActiveRun] = {}
-        self._trims: set[Worker] = set()
-        self._idle: set[Lane] = set()
+        places = [(name, name, worker) for name, worker in workers.items()]
+        places += [(f"{HOST}:{at}", HOST, worker) for at, worker in enumerate(hosts)]
+        lanes = [
+            Lane(name, place, worker, slot, schedule.devices[place].start_seconds if place != HOST else 0.0)
+            for slot, (name, place, worker) in enumerate(places, FIRST_WORKER)
+        ]
+        super().__init__(schedule, lanes, memory, bounds or Bounds(), ledger, clock)
+        self.results, self.home = Results(memory, environment), home
         #: Idle host lanes that look soon by themselves whether the one at quick nodes is away.
         self._watching = 0
         #: Host lanes at a node that is quick, by thread, and since when. One lane is enough for quick nodes: two would take
         #: turns at the lock and the interpreter (60 us a node against 27 on two free cores, and an event loop late by 26 ms).
         self._quick: dict[int, float] = {}
-        self._closing = False
         #: Seconds that a node type may take, as seen here: one quick run does not make a type quick, a slow one makes it slow.
         self._usual: dict[str, float] = {}
-        self._flushed = time.monotonic()
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="latentgraph-writer")
-        places = [(name, name, worker) for name, worker in workers.items()]
-        places += [(f"{HOST}:{at}", HOST, worker) for at, worker in enumerate(hosts)]
-        self.lanes = [
-            Lane(name, place, worker, slot, schedule.devices[place].start_seconds if place != HOST else 0.0)
-            for slot, (name, place, worker) in enumerate(places, FIRST_WORKER)
-        ]
         self._threads = [
             threading.Thread(target=self._lane, args=(lane,), name=f"latentgraph-{lane.name}", daemon=True) for lane in self.lanes
         ]
@@ -154,11 +100,6 @@ class Executor:
                 self._ready.notify_all()
             if run.queue.has_ready(HOST) and not (self._quick and self._watching):
                 self._host_ready.notify_all()
-
-    def _wake_lanes(self) -> None:
-        """Let every idle lane look again; the lock is held."""
-        self._ready.notify_all()
-        self._host_ready.notify_all()
 
     def _tell_planned(self, run: ActiveRun) -> None:
         tasks, plan = run.tasks, run.plan
@@ -236,7 +177,7 @@ class Executor:
             self._carry_out(job, lane)
         return True
 
-    def _next(self, lane: Lane) -> _Job | str | None:
+    def _next(self, lane: Lane) -> Job | str | None:
         """The next job of a lane, "trim", or None to end. Waits; the lock is held."""
         me, place = threading.get_ident(), lane.place
         while not self._closing:
@@ -291,7 +232,7 @@ class Executor:
         self._watching -= watches
         self._idle.discard(lane)
 
-    def _join(self, run: ActiveRun, task: int) -> _Job | None:
+    def _join(self, run: ActiveRun, task: int) -> Job | None:
         """Make a job of a task, or let it wait for the same work under way elsewhere."""
         tasks = run.tasks
         spec = tasks.spec_of(task)
@@ -312,49 +253,12 @@ class Executor:
         self._flights[content] = flight = Flight(content, run, task)
         return self._job(run, task, spec, flight, found)
 
-    def _job(self, run: ActiveRun, task: int, spec: NodeSpec, flight: Flight, keys: tuple[bytes, ...]) -> _Job:
-        return _Job(run, task, spec, flight, keys, FlightReport(flight, self.bounds.limit_of(spec.id)))
-
-    def _note_tries(self, flight: Flight) -> None:
-        """Write down whom the death of the process that is at this work would be charged to."""
-        if self._ledger is not None and flight.slot is not None:
-            runs = {run.id: run.tries for run, _ in flight.subscribers}
-            run, task = flight.subscribers[0]
-            self._ledger.open(flight.slot, list(runs.items()), run.tasks.id_of(task))
-
-    def _broken(self, run: ActiveRun, task: int, place: str, error: Exception) -> None:
-        run.executing -= 1
-        self._free(run, place, 0.0)
-        kind, message, trace = failure_of(error)
-        said = f"{run.tasks.id_of(task)} could not be started: {kind}: {message}"
-        self._record(run, task, "failed", 0.0, place, Failure(said, "node_failed", trace))
-        for dropped in run.queue.drop_descendants(task):
-            self._record(run, dropped, "skipped", message=f"{run.tasks.id_of(task)} failed")
-        self._settle(run)
-
-    def _land(self, flight: Flight) -> None:
-        self._close_slot(flight)
-        if flight.key:
-            if self._flights.get(flight.key) is flight:  # a cancelled one may have been replaced meanwhile
-                del self._flights[flight.key]
-        else:
-            self._unshared.discard(flight)
-
-    def _free(self, run: ActiveRun, place: str, seconds: float) -> None:
-        """A lane is free again after so many seconds for this run."""
-        self.schedule.finished(run.queue, place, seconds, self._clock())
-        if place != HOST:
-            run.device_seconds += seconds
-
-    @staticmethod
-    def _payer(job: _Job) -> ActiveRun:
-        """Whom the seconds of a job are charged to: who began it, or, if that has left, the first that still waits for it."""
-        runs = [run for run, _ in job.flight.subscribers]
-        return runs[0] if runs and job.run not in runs else job.run
+    def _job(self, run: ActiveRun, task: int, spec: NodeSpec, flight: Flight, keys: tuple[bytes, ...]) -> Job:
+        return Job(run, task, spec, flight, keys, FlightReport(flight, self.bounds.limit_of(spec.id)))
 
     # ---- one job ----
 
-    def _carry_out(self, job: _Job, lane: Lane) -> None:
+    def _carry_out(self, job: Job, lane: Lane) -> None:
         started = time.perf_counter()
         try:
             if not (job.keys and self._is_elsewhere(job, lane.place)):
@@ -366,7 +270,7 @@ class Executor:
         finally:
             self._give_up(job)
 
-    def _is_elsewhere(self, job: _Job, place: str) -> bool:
+    def _is_elsewhere(self, job: Job, place: str) -> bool:
         """Whether a job is dealt with: it is remembered, or another process is at it."""
         if self._hit(job, place):
             return True
@@ -382,7 +286,15 @@ class Executor:
             return True
         return self._hit(job, place, again=True)
 
-    def _end_badly(self, job: _Job, lane: Lane, error: BaseException, seconds: float) -> None:
+    def _hit(self, job: Job, place: str, again: bool = False) -> bool:
+        """Whether the same work is remembered. Then the task is `cached` without running."""
+        is_quick = self._usual.get(job.spec.id, UNKNOWN_SECONDS) < GROUP_SECONDS
+        values = self.results.find(job, again=again, is_quick=is_quick)
+        if values is not None:
+            self._finish(job, place, values, "cached", 0.0)
+        return values is not None
+
+    def _end_badly(self, job: Job, lane: Lane, error: BaseException, seconds: float) -> None:
         """A call gave nothing: what follows from it."""
         if isinstance(error, WorkerLost):
             self.died(lane, error)
@@ -399,10 +311,10 @@ class Executor:
             self._try_in_new_process(job, lane, error, seconds)
         else:
             if isinstance(error, InputChanged):
-                self._forget_changed(job, error)
+                self.results.forget_changed(job, error)
             self._fail(job, lane.place, error, seconds)
 
-    def _give_up(self, job: _Job) -> None:
+    def _give_up(self, job: Job) -> None:
         """Let go of a job's lease, if it still has one."""
         lease, job.lease = job.lease, None
         if lease is not None:
@@ -412,40 +324,7 @@ class Executor:
     def _worth_a_lease(self, spec: NodeSpec) -> bool:
         return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS
 
-    def _hit(self, job: _Job, place: str, again: bool = False) -> bool:
-        """Early cut-off: the same work is remembered by content. Then the task is `cached` without running."""
-        memo = self.memory.memo
-        wanted = job.keys if again else job.keys[-1:]
-        if self._usual.get(job.spec.id, UNKNOWN_SECONDS) < GROUP_SECONDS:
-            known = memo.known(job.keys[-1])  # what is this quick was never written
-            actions = {} if known is None else {job.keys[-1]: known}
-        else:
-            actions = memo.find(wanted)
-        for key in wanted:
-            action = actions.get(key)
-            if action is None:
-                continue
-            loaded = self.load(action.outputs)
-            if len(loaded) < len(set(action.outputs)):
-                continue
-            values = tuple([loaded[digest] for digest in action.outputs])
-            if key != job.keys[0]:
-                memo.remember(job.keys[:1], action)
-            self._finish(job, place, values, "cached", 0.0)
-            return True
-        return False
-
-    def load(self, digests: Sequence[bytes]) -> dict[bytes, Value]:
-        """Those values that are in memory or whole in the store."""
-        memo = self.memory.memo
-        kept = {digest: value for digest, value in memo.values.find(digests).items() if isinstance(value, Value)}
-        if len(kept) < len(digests):
-            for digest, packed in memo.get_values([digest for digest in digests if digest not in kept]).items():
-                value = kept[digest] = Value(digest, packed=packed)
-                memo.values.put(digest, value, value.nbytes)
-        return kept
-
-    def _put_back(self, job: _Job, place: str) -> None:
+    def _put_back(self, job: Job, place: str) -> None:
         """Another process is at it: look again soon, and do something else meanwhile."""
         with self._ready:
             wanted = self._leave(job)
@@ -457,26 +336,7 @@ class Executor:
             self._settle(job.run)
             self._wake_another()
 
-    def _leave(self, job: _Job) -> bool:
-        """Take a job's flight away without a result; others that waited for it go back among the ready tasks.
-
-        Returns whether the job's own run still wanted it.
-        """
-        self._land(job.flight)
-        subscribers, job.flight.subscribers = job.flight.subscribers, []
-        for run, task in subscribers:
-            run.executing -= 1
-            if (run, task) == (job.run, job.task):
-                continue
-            if run.cancelled:
-                self._record(run, task, "cancelled")
-            elif task in run.queue.open:
-                run.queue.push(task)
-            if run is not job.run:
-                self._settle(run)
-        return (job.run, job.task) in subscribers
-
-    def _run(self, job: _Job, lane: Lane) -> None:
+    def _run(self, job: Job, lane: Lane) -> None:
         run, task, spec, place = job.run, job.task, job.spec, lane.place
         id, element = run.tasks.id_of(task), run.tasks.element[task]
         inputs = inputs_of(run, task)
@@ -502,24 +362,17 @@ class Executor:
             self.schedule.devices[place].start_seconds = 0.0
         self._usual[spec.id] = max(result.seconds, self._usual.get(spec.id, UNKNOWN_SECONDS) / 2)
         if result.loading:
-            self._note_loading(spec, inputs, result.loading)
+            self.results.note_loading(spec, inputs, result.loading)
         if spec.persist:
-            self._persist(job, result.values[0])
+            self.results.persist(job, result.values[0])
         if result.seconds >= GROUP_SECONDS:
-            self.memory.history.record(
-                signature_of(run.tasks, task, self.environment), spec.id, result.seconds, result.peak_bytes
-            )
+            self.results.note_seconds(job, result.seconds, result.peak_bytes)
         if not job.keys:
             self._finish(job, place, result.values, "done", result.seconds)
             return
         self._remember(job, place, result.values, result.seconds)
 
-    def _note_loading(self, spec: NodeSpec, inputs: Mapping[str, Any], seconds: float) -> None:
-        """Learn how long these weights take to load."""
-        for weights in sorted(weights_of(spec, inputs)):
-            self.memory.history.record(loading_signature(weights), "load", seconds / len(weights_of(spec, inputs)))
-
-    def _remember(self, job: _Job, place: str, values: tuple[Value, ...], seconds: float) -> None:
+    def _remember(self, job: Job, place: str, values: tuple[Value, ...], seconds: float) -> None:
         """Write what was worth its time before `done` is told; a large value is written while the lane goes on."""
         memo = self.memory.memo
         for value in values:
@@ -540,31 +393,22 @@ class Executor:
             memo.remember(job.keys, action)
             self._finish(job, place, values, "done", seconds)
         elif seconds < KEEP_SECONDS and job.lease is None and not was_tried:
-            memo.commit_later(_finished(job, values, action, self.environment))
+            memo.commit_later(self.results.finished(job, values, action))
             self._finish(job, place, values, "done", seconds)
         elif sum(value.nbytes for value in values) <= LANE_WRITE_BYTES:
-            is_kept = self._commit(job, values, action)
+            is_kept = self.results.commit(job, values, action)
             self._finish(job, place, values, "done", seconds, is_kept=is_kept)
         else:
             memo.remember(job.keys, action)
             lease, job.lease = job.lease, None  # the writer's from here on
             waiting = self._finish(job, place, values, "done", seconds, quiet=True)
-            written = _Job(job.run, job.task, job.spec, job.flight, job.keys, job.report, lease)
+            written = Job(job.run, job.task, job.spec, job.flight, job.keys, job.report, lease)
             self._writer.submit(self._write_large, written, values, action, waiting)
 
-    def _commit(self, job: _Job, values: Sequence[Value], action: Action) -> bool:
-        """Write a result down; whether it was."""
-        try:
-            self.memory.memo.commit([_finished(job, values, action, self.environment)])
-        except StoreUnavailable as error:
-            job.run.say(f"nothing more is cached in this run: {error}")
-            return False
-        return True
-
-    def _write_large(self, job: _Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]) -> None:
+    def _write_large(self, job: Job, values: Sequence[Value], action: Action, waiting: Sequence[tuple[ActiveRun, int]]) -> None:
         is_kept = False
         try:
-            is_kept = self._commit(job, values, action)
+            is_kept = self.results.commit(job, values, action)
         except Exception as error:  # the run has its value; it must end, whatever became of the copy on disk
             job.run.say(f"a result of {job.run.tasks.id_of(job.task)} was not kept: {said_of(error)}")
         self._give_up(job)
@@ -576,335 +420,3 @@ class Executor:
                 result = run.results[task]
                 run.tell(NodeEvent(result.id, result.element, result.state, run.now, result.device, result.seconds))
                 self._settle(run)
-
-    def _persist(self, job: _Job, value: Value) -> None:
-        """Write a `disk_cache` node's value to its folder; the node's own limit and place are its inputs."""
-        tasks = job.run.tasks
-        key = tasks.declared.get(job.task)
-        if key is None:
-            return
-        try:
-            folder = self.memory.disk_cache(tasks.constants[job.task])
-            folder.put(key, value.packed(), recorded_of(tasks, job.task, self.environment))
-        except StoreUnavailable as error:
-            job.run.say(f"{tasks.id_of(job.task)}: the entry was not written: {error}")
-
-    def _forget_changed(self, job: _Job, error: InputChanged) -> None:
-        """A node wrote into values that others read: they are read again from the store, or lost if they are not there."""
-        memo = self.memory.memo
-        memo.values.drop_until(0)
-        for ref in job.run.tasks.refs[job.task]:
-            value = job.run.values[ref.task][ref.output]
-            if value.digest in error.digests:
-                value.replace(memo.get_value(value.digest), f"its memory was changed by {job.run.tasks.id_of(job.task)}")
-
-    # ---- endings ----
-
-    def _finish(
-        self, job: _Job, place: str, values: tuple[Value, ...], state: NodeStateName, seconds: float,
-        quiet: bool = False, is_kept: bool = False,
-    ) -> list[tuple[ActiveRun, int]]:  # fmt: skip
-        """Give the values to all who waited for them; returns these. With `quiet` they are told when it is written.
-
-        `is_kept`: it was written down, so whatever comes, the run has come further.
-        """
-        with self._ready:
-            self._free(self._payer(job), place, seconds)
-            self._land(job.flight)
-            subscribers, job.flight.subscribers = job.flight.subscribers, []
-            freed = 0
-            for run, task in subscribers:
-                run.executing -= 1
-                mine = run is job.run and task == job.task
-                if is_kept:
-                    self._clear_tries(run, task)
-                run.values[task] = dict(enumerate(values))
-                run.writing += quiet
-                self._record(run, task, state if mine else "cached", seconds if mine else 0.0, place, quiet=quiet, values=values)
-                freed += len(run.queue.complete(task)) if task in run.queue.open else 0
-                self._release(run, task)
-                self._settle(run)
-            if self._idle and self._wants_device(subscribers):
-                self._ready.notify_all()
-            if self._idle and (freed > 1 or (freed and place != HOST)):
-                self._host_ready.notify_all()
-            return subscribers
-
-    @staticmethod
-    def _wants_device(subscribers: Iterable[tuple[ActiveRun, int]]) -> bool:
-        return any(run.queue.has_ready("") for run, _ in subscribers)
-
-    def _release(self, run: ActiveRun, task: int) -> None:
-        """Drop the values that this task was the last to read."""
-        for ref in run.tasks.refs[task]:
-            run.uses[ref.task] -= 1
-            if not run.uses[ref.task] and ref.task not in run.printed:
-                run.values.pop(ref.task, None)
-        if not run.uses.get(task) and task not in run.printed:
-            run.values.pop(task, None)
-
-    def _fail(self, job: _Job, place: str, error: BaseException, seconds: float) -> None:
-        kind, message, trace = failure_of(error)
-        said = sentence_of(job.run, job.task, place, kind, message)
-        error.__traceback__ = None  # frames would keep tensors alive
-        self._end(job, place, "failed", seconds, Failure(said, code_of(error, kind, message), trace))
-
-    def _end(self, job: _Job, place: str, state: NodeStateName, seconds: float, failure: Failure | None = None) -> None:
-        """A task gave nothing: cancelled or failed. Others that wait for the same work try it themselves."""
-        with self._ready:
-            self._free(self._payer(job), place, seconds)
-            self._wake_lanes()
-            if not self._leave(job):
-                return  # this run was cancelled and has left; those that went on waiting try it themselves
-            self._give_nothing(job.run, job.task, state, seconds, place, failure)
-            self._settle(job.run)
-
-    def _give_nothing(
-        self, run: ActiveRun, task: int, state: NodeStateName, seconds: float, place: str, failure: Failure | None
-    ) -> None:
-        """Record a task that is cancelled or has failed, and drop what needs it."""
-        if run.cancelled:
-            state = "cancelled"
-        self._record(run, task, state, seconds, place, failure)
-        self._release(run, task)
-        for dropped in run.queue.drop_descendants(task):
-            self._record(run, dropped, "cancelled" if run.cancelled else "skipped", message=f"{run.tasks.id_of(task)} {state}")
-            self._release(run, dropped)
-
-    def _time_out(self, job: _Job, place: str, seconds: float) -> None:
-        """A node ran for too long. So it would under the others that wait for it: it fails for all."""
-        type_id, limit = job.spec.id, job.report.limit_s
-        with self._ready:
-            self._free(self._payer(job), place, seconds)
-            self._wake_lanes()
-            subscribers = self._take_subscribers(job)
-            for run, task in subscribers:
-                said = (
-                    f"{run.tasks.id_of(task)} ({type_id}) was stopped: it ran for longer than {limit:g} s, the time limit of "
-                    f'its type. If it needs longer, write "{type_id}" = SECONDS under [time_limits_s] in settings.toml.'
-                )
-                self._give_nothing(run, task, "failed", seconds, place, Failure(said, "timed_out", ""))
-            self._settle_all(subscribers)
-
-    def _take_subscribers(self, job: _Job) -> list[tuple[ActiveRun, int]]:
-        """End a job's flight; who waited for it."""
-        self._land(job.flight)
-        subscribers, job.flight.subscribers = job.flight.subscribers, []
-        for run, _ in subscribers:
-            run.executing -= 1
-        return subscribers
-
-    def _settle_all(self, subscribers: Iterable[tuple[ActiveRun, int]]) -> None:
-        for run in {id(run): run for run, _ in subscribers}.values():
-            self._settle(run)
-
-    # ---- deaths of workers ----
-
-    def _open_slot(self, job: _Job, lane: Lane) -> None:
-        if self._ledger is not None:
-            with self._lock:
-                if job.flight.subscribers:
-                    job.flight.slot = lane.slot
-                    self._note_tries(job.flight)
-
-    def _close_slot(self, flight: Flight) -> None:
-        if self._ledger is not None and flight.slot is not None:
-            self._ledger.close_slot(flight.slot)
-            flight.slot = None
-
-    def _lose(self, job: _Job, lane: Lane, error: WorkerLost, seconds: float) -> None:
-        """The worker process died under a job: every run that shares it is charged one try, no other is."""
-        with self._ready:
-            self._free(self._payer(job), lane.place, seconds)
-            self._wake_lanes()
-            was_wanted = not job.flight.cancelled
-            subscribers = self._take_subscribers(job)
-            for run in {id(run): run for run, _ in subscribers if was_wanted}.values():
-                run.tries += 1
-                run.deaths.append(f"{error.how} on {lane.name}")
-            for run, task in subscribers:
-                if not was_wanted or run.cancelled:
-                    self._give_nothing(run, task, "cancelled", seconds, lane.place, None)
-                else:
-                    self._try_again(run, task, lane, error, seconds, job.spec.id)
-            self._settle_all(subscribers)
-
-    def _try_again(self, run: ActiveRun, task: int, lane: Lane, error: WorkerLost, seconds: float, type_id: str) -> None:
-        """Put a task whose worker died among the ready ones, unless that happened too often."""
-        id, element = run.tasks.id_of(task), run.tasks.element[task]
-        run.tell(TriedEvent(id, element, run.tries, run.deaths[-1], run.now))
-        if run.tries < self.bounds.most_tries:
-            self._push_back(run, task, lane.place)
-            return
-        said = f"{id} ({type_id}) failed: WorkerLost: {error}\n  inputs: {summary_of(run, task)}"
-        if self.bounds.most_tries > 1:
-            said = (
-                f"{id} ({type_id}) failed: {run.tries} worker processes in a row died under this run ({'; '.join(run.deaths)}), so "
-                f"it is not tried again. Look for what ends the process: memory, or native code.\n  inputs: {summary_of(run, task)}"
-            )
-        self._give_nothing(run, task, "failed", seconds, lane.place, Failure(said, code_of(error, "", ""), ""))
-
-    def _clear_tries(self, run: ActiveRun, task: int) -> None:
-        """A result of the run was written down: what comes next has all its tries."""
-        if run.tries:
-            run.tries = 0
-            run.deaths.clear()
-            run.tell(TriedEvent(run.tasks.id_of(task), run.tasks.element[task], 0, "", run.now))
-
-    def _try_in_new_process(self, job: _Job, lane: Lane, error: BaseException, seconds: float) -> None:
-        """The device failed for good in that process, which is gone: the task is tried once more in another."""
-        run, task = job.run, job.task
-        with self._lock:
-            self._count_death(lane, WorkerLost(said_of(error)[:200]))
-        if task in run.faulted:
-            self._fail(job, lane.place, error, seconds)
-            return
-        run.faulted.add(task)
-        error.__traceback__ = None
-        said = f"{run.tasks.id_of(task)} is tried again: the device {lane.name} failed ({said_of(error)[:200]}) and has a new process"
-        run.say(said)
-        with self._ready:
-            self._free(run, lane.place, seconds)
-            if self._leave(job):
-                self._push_back(run, task, lane.place)
-            self._settle(run)
-            self._wake_lanes()
-
-    def _push_back(self, run: ActiveRun, task: int, place: str) -> None:
-        """Put a task that was begun among the ready ones again, unless its run was cancelled meanwhile."""
-        if run.cancelled:
-            self._give_nothing(run, task, "cancelled", 0.0, place, None)
-        elif task in run.queue.open:
-            run.tell(NodeEvent(run.tasks.id_of(task), run.tasks.element[task], "waiting", run.now))
-            run.queue.push(task)
-
-    def _not_started(self, job: _Job, lane: Lane, error: StartFailed) -> None:
-        """The worker did not come up: the task, which is not to blame, goes back, and the place is left alone for a while."""
-        with self._ready:
-            self._count_death(lane, error)
-            lane.failed_starts += 1
-            lane.available_at = self._clock() + pause_seconds(lane.failed_starts)
-            if lane.failed_starts >= self.bounds.most_starts:
-                lane.available_at, self._has_disabled = NEVER, True
-            if not lane.is_host:
-                self.schedule.devices[lane.place].available_at = lane.available_at
-            self._free(job.run, lane.place, 0.0)
-            run, task = job.run, job.task
-            if self._leave(job):
-                self._push_back(run, task, lane.place)
-            for one in [run, *self._owners.values()] if lane.is_disabled else [run]:
-                self._settle(one)
-            self._wake_lanes()
-
-    def _count_death(self, lane: Lane, error: WorkerLost) -> None:
-        """A worker's process is gone, and what it held with it; the lock is held."""
-        lane.restarts += 1
-        lane.message = str(error)
-        if not lane.is_host:
-            device = self.schedule.devices[lane.place]
-            device.resident, device.start_seconds = {}, lane.start_seconds
-
-    def died(self, lane: Lane, error: WorkerLost) -> None:
-        """A worker's process is gone; also called when it had nothing to do."""
-        with self._lock:
-            self._count_death(lane, error)
-
-    def _fail_stranded(self, run: ActiveRun) -> None:
-        """Fail the ready tasks of a run that no place takes any more; the lock is held."""
-        disabled = [lane for lane in self.lanes if lane.is_disabled]
-        without_host = all(lane.is_disabled for lane in self.lanes if lane.is_host)
-        for task in self.schedule.stranded(run.queue, without_host=without_host):
-            needs = run.queue.needs.get(task)
-            place = HOST if needs is None else needs.device
-            reasons = [f"{lane.name} is disabled: {lane.message}" for lane in disabled if place in (None, lane.place)]
-            said = f"{run.tasks.id_of(task)} ({run.tasks.spec_of(task).id}) cannot run: {'; '.join(reasons)}"
-            self._give_nothing(run, task, "failed", 0.0, "", Failure(said, "worker_lost", ""))
-
-    def enable(self, name: str) -> None:
-        """Let a disabled place take tasks again. Raises ValueError if there is no such place."""
-        with self._ready:
-            lanes = [lane for lane in self.lanes if lane.name == name]
-            if not lanes:
-                raise ValueError(f"there is no place {name}; the places are {', '.join(lane.name for lane in self.lanes)}")
-            lanes[0].failed_starts, lanes[0].available_at, lanes[0].message = 0, 0.0, ""
-            self._has_disabled = any(lane.is_disabled for lane in self.lanes)
-            if not lanes[0].is_host:
-                self.schedule.devices[name].available_at = 0.0
-            self._away.notify_all()
-
-    def released(self, device: str) -> None:
-        """A device's worker has ended because it was told to: it holds nothing, and must start again."""
-        with self._lock:
-            (lane,) = [lane for lane in self.lanes if lane.name == device]
-            self.schedule.devices[device].resident = {}
-            self.schedule.devices[device].start_seconds = lane.start_seconds
-
-    def places(self) -> list[PlaceStatus]:
-        """What every place does now."""
-        with self._lock:
-            now, devices = self._clock(), self.schedule.devices
-            return [lane.status(now, 0 if lane.is_host else devices[lane.place].budget_bytes) for lane in self.lanes]
-
-    def _record(
-        self,
-        run: ActiveRun,
-        task: int,
-        state: NodeStateName,
-        seconds: float = 0.0,
-        place: str = "",
-        failure: Failure | None = None,
-        *,
-        message: str = "",
-        quiet: bool = False,
-        values: Sequence[Value] = (),
-    ) -> None:
-        tasks = run.tasks
-        id, element = tasks.id_of(task), tasks.element[task]
-        said, code, trace = failure or (message, "", "")
-        digests = tuple([value.digest.hex() for value in values])
-        if values and run.id:
-            run.keep_small(task, values)
-        run.results[task] = NodeResult(
-            id, element, tasks.spec_of(task).id, state, seconds, place, run.key_of(task), said, run.notes.pop(task, ""),
-            code, trace, digests,
-        )  # fmt: skip
-        if not quiet:
-            run.tell(NodeEvent(id, element, state, run.now, place, seconds, said))
-
-    def _settle(self, run: ActiveRun) -> None:
-        """End the run if nothing of it is open, running or being written."""
-        if self._has_disabled and run.state == "running":
-            self._fail_stranded(run)
-        if run.state != "running" or run.queue.open or run.executing or run.writing:
-            return
-        for message in self.memory.damage():
-            run.say(message)
-        if self.memory.memo.off is not None:
-            run.say(f"nothing more is cached in this run: {self.memory.memo.off}")
-        states = {result.state for result in run.results.values()}
-        run.seconds = run.now
-        self.schedule.remove(run.queue)
-        self._owners.pop(id(run.queue), None)
-        self._trims.update(run.workers)
-        if any(lane.worker in run.workers for lane in self._idle):
-            self._wake_lanes()
-        if time.monotonic() - self._flushed > FLUSH_SECONDS and not self._closing:
-            self._flushed = time.monotonic()
-            self._writer.submit(self._flush)
-        run.end("cancelled" if run.cancelled else "failed" if "failed" in states else "done")
-
-    def _flush(self) -> None:
-        """Write what is only counted so far: uses of entries, learned costs."""
-        with suppress(StoreUnavailable):
-            self.memory.memo.flush()
-            self.memory.history.flush()
-
-
-def _finished(job: _Job, values: Sequence[Value], action: Action, environment: str) -> Finished:
-    """The row to write. It also stands under the node's own name, with the parts of its key, for `why`."""
-    run, task, tasks = job.run, job.task, job.run.tasks
-    name = last_key(tasks.compiled.document.name, tasks.id_of(task), tasks.element[task])
-    notes = parts_of(
-        tasks, task, environment, lambda above, port: run.values[above][port].digest if above in run.values else None
-    )
-    return Finished((*job.keys, name), action._replace(notes=notes), tuple([(value.digest, value.packed()) for value in values]))

@@ -98,7 +98,7 @@ class Tasks:
     undrawn: set[int] = field(default_factory=set)
     #: What is wanted by default, once worked out (a `graph.plan.Roots`; Any: that module imports this one).
     roots: dict[None, Any] = field(default_factory=dict)
-    #: What is told of tasks that were remembered: the same each time (`graph.execute.NodeResult`; Any as above).
+    #: What is told of tasks that were remembered: the same each time (`graph.active.NodeResult`; Any as above).
     remembered: dict[int, Any] = field(default_factory=dict)
 
     def id_of(self, task: int) -> str:

@@ -1,4 +1,4 @@
-"""Places where tasks run: a lane with its worker each, what it does now, and when one that did not come up is tried again."""
+"""Places where tasks run: a lane with its worker each, the job it is at, and when one that did not come up is tried again."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from graph.active import FlightReport
+from graph.active import ActiveRun, Flight, FlightReport
+from graph.leases import Lease
 from graph.schedule import HOST
+from graph.spec import NodeSpec
 from graph.workers import Worker
 
 PlaceState = Literal["idle", "busy", "starting", "waiting", "disabled"]
@@ -54,6 +56,21 @@ class PlaceStatus(NamedTuple):
     message: str
     #: Seconds since the node under way began or told a step; 0 if there is none.
     progress_age_s: float
+
+
+@dataclass(eq=False)
+class Job:
+    """A task a lane works on."""
+
+    run: ActiveRun
+    task: int
+    spec: NodeSpec
+    flight: Flight
+    keys: tuple[bytes, ...]
+    #: Heard while it runs.
+    report: FlightReport
+    #: Held until what the job gave is written down, so that other processes find it or wait.
+    lease: Lease | None = None
 
 
 @dataclass(eq=False)

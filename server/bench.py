@@ -18,7 +18,7 @@ def bench(name: str | None, root: Path = Path(__file__).parents[1]) -> int:
     folder = root / "tests" / "bench"
     known = [path.stem for path in sorted(folder.glob("*.py")) if '__name__ == "__main__"' in path.read_text(encoding="utf-8")]
     if not known:
-        raise WrongUsage(f"There is no benchmark in {folder}; bench needs the checkout, not an installed copy.")
+        raise WrongUsage(f"There is no benchmark in {folder}; bench needs the checkout, not an installed copy. Run it there.")
     if name is not None and name not in known:
         raise WrongUsage(f'There is no benchmark "{name}".{nearest(name, known)}')
     with tempfile.TemporaryDirectory(prefix="latentgraph-bench-") as folder_of_rows:

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 from graph.errors import LatentgraphError
 from nodes.models import MINI, list_models
+from server import shipped
 from server.problems import Refusal
 from server.settings import WrongUsage, machine_devices
 from server.shadow import shadows
@@ -54,6 +55,8 @@ def examine(workspace: Workspace) -> list[Finding]:
         _node_types,
         _packs,
         _models,
+        _page,
+        _templates,
         _devices,
     ]
     return [finding for check in checks for finding in check(workspace)]
@@ -70,7 +73,7 @@ def _libraries(_: Workspace) -> Iterator[Finding]:
         try:
             yield Finding("ok", name, version(name))
         except PackageNotFoundError:
-            yield Finding("wrong", name, "is not installed; run: pip install -c constraints.txt -e .")
+            yield Finding("wrong", name, f"is not installed; {_again()}")
 
 
 def _names(_: Workspace) -> Iterator[Finding]:
@@ -200,8 +203,33 @@ def _models(workspace: Workspace) -> Iterator[Finding]:
         yield Finding(
             "note",
             "models",
-            f"{', '.join(names) or 'none'}; the shipped {MINI} is missing: take a whole checkout, or run `make mini`",
+            f"{', '.join(names) or 'none'}; the shipped {MINI} is missing; {_again()}",
         )
+
+
+def _page(_: Workspace) -> Iterator[Finding]:
+    folder = shipped.canvas()
+    if folder is None:
+        advice = "run `make page`" if shipped.is_checkout() else _again()
+        yield Finding("note", "page", f"the canvas is not here, `latentgraph serve` shows a small page instead; {advice}")
+    else:
+        yield Finding("ok", "page", f"the canvas in {folder}")
+
+
+def _templates(_: Workspace) -> Iterator[Finding]:
+    folder = shipped.templates()
+    if folder is None:
+        yield Finding("note", "templates", f"none here; {_again()}")
+    else:
+        names = [path.stem for path in sorted(folder.glob("*.json")) if not path.name.endswith(".schema.json")]
+        yield Finding("ok", "templates", f"{', '.join(names) or 'none'} in {folder}")
+
+
+def _again() -> str:
+    """What to do about a part that is missing."""
+    if shipped.is_checkout():
+        return "take a whole checkout and run: pip install -c constraints.txt -e ."
+    return "install Latentgraph again, from its wheel and with its dependencies"
 
 
 def _devices(_: Workspace) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from graph.document import Document, Node, read_document, write_document
 from graph.errors import WorkflowError
 from graph.spec import Model
 from nodes.models import list_models
+from server import shipped
 from server.assignments import PickedFile
 from server.files import bring
 from server.library.changes import Changes
@@ -41,7 +42,7 @@ MOST_VERSIONS: Final = 50
 #: Files in the folder that new workflows go to.
 MOST_WORKFLOWS: Final = 10_000
 
-SHIPPED: Final = Path(__file__).parents[2] / "workflows"
+SHIPPED: Final = shipped.templates()
 _SUFFIX: Final = ".json"
 _SCHEMA_SUFFIX: Final = ".schema.json"
 _LONGEST_MODEL_NAME: Final = 200
@@ -150,8 +151,8 @@ class Workflows:
         self._own = _Place(Folder(Root(home), "workflows", "the workflows folder"), "own")
         named = [_Place(_named_folder(path), "folder") for path in folders]
         self._templates = templates if templates is not None and templates.is_dir() else None
-        shipped = [_Place(Folder(Root(one), "", "the shipped workflows"), "template") for one in (self._templates,) if one]
-        self._places = [*named, self._own, *shipped]
+        read_only = [_Place(Folder(Root(one), "", "the shipped workflows"), "template") for one in (self._templates,) if one]
+        self._places = [*named, self._own, *read_only]
         self._versions = self._own.folder.inner(".versions")
         self._lock = threading.Lock()
         self._readings: dict[tuple[int, str], tuple[Stamp, _Reading]] = {}

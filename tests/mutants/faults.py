@@ -153,8 +153,8 @@ FAULTS: Final = (
     ),
     Fault(
         "done is told before the result is written", "graph/execute.py",
-        '            is_kept = self._commit(job, values, action)\n            self._finish(job, place, values, "done", seconds, is_kept=is_kept)\n',
-        '            self._finish(job, place, values, "done", seconds)\n            self._commit(job, values, action)\n', (DAMAGE,),
+        '            is_kept = self.results.commit(job, values, action)\n            self._finish(job, place, values, "done", seconds, is_kept=is_kept)\n',
+        '            self._finish(job, place, values, "done", seconds)\n            self.results.commit(job, values, action)\n', (DAMAGE,),
     ),
     Fault(
         "a blob's digest is not checked", "graph/store.py",
@@ -173,7 +173,7 @@ FAULTS: Final = (
         "            if digest not in self._holds:\n                victims", "            if True:\n                victims", ("tests/graph/test_host_values.py",),
     ),
     Fault(
-        "values live until the run ends", "graph/execute.py",
+        "values live until the run ends", "graph/endings.py",
         "if not run.uses[ref.task] and ref.task not in run.printed:", "if False:", (VALUES,),
     ),
     Fault(
@@ -181,7 +181,7 @@ FAULTS: Final = (
         "for name, one, before, digest in watched if one.version != before]", "for name, one, before, digest in watched if False]", (FAILURE,),
     ),
     Fault(
-        "a changed input is read by others", "graph/execute.py",
+        "a changed input is read by others", "graph/results.py",
         "        memo.values.drop_until(0)\n", "        return\n", (FAILURE,),
     ),
     # ---- sharing and cancelling ----
@@ -190,11 +190,11 @@ FAULTS: Final = (
         "if mine and all(owner.cancelled for owner, _ in flight.subscribers):", "if mine:", (CANCEL,),
     ),
     Fault(
-        "a cancelled waiter never ends", "graph/execute.py",
+        "a cancelled waiter never ends", "graph/endings.py",
         "            if run is not job.run:\n                self._settle(run)\n", "", (CANCEL,),
     ),
     Fault(
-        "an ended flight takes its successor along", "graph/execute.py",
+        "an ended flight takes its successor along", "graph/endings.py",
         "if self._flights.get(flight.key) is flight:", "if flight.key in self._flights:", (CANCEL,),
     ),
     Fault(
@@ -206,7 +206,7 @@ FAULTS: Final = (
         "return self._usual.get(spec.id, UNKNOWN_SECONDS) >= KEEP_SECONDS", "return False", (SHARING,),
     ),
     Fault(
-        "memory is given back after good runs only", "graph/execute.py",
+        "memory is given back after good runs only", "graph/endings.py",
         "        self._trims.update(run.workers)\n", "        self._trims.update(() if run.cancelled else run.workers)\n", (CANCEL,),
     ),
     # ---- failing, telling ----
@@ -327,6 +327,11 @@ FAULTS: Final = (
         "        if free < floor:\n", "        if False:\n", (HEALTH,),
     ),
     Fault(
+        "workflows of another package are offered as templates", "server/shipped.py",
+        '(ours / "workflows", ours / TEMPLATES) if is_checkout(ours) else (ours / TEMPLATES,)', '(ours / "workflows", ours / TEMPLATES)',
+        ("tests/server/test_shipped.py",),
+    ),
+    Fault(
         "errors are told to the client", "server/api/front.py",
         "response = problem_response(internal(request_id))", 'response = problem_response(Refusal("internal", str(error), request=request_id))',
         ("tests/server/api/test_route.py",),
@@ -337,22 +342,22 @@ FAULTS: Final = (
         "            self._open_slot(job, lane)\n", "", (f"{TRIALS}::test_a_node_that_takes_everything_along_is_charged",),
     ),
     Fault(
-        "a call that has ended stays noted", "graph/execute.py",
+        "a call that has ended stays noted", "graph/endings.py",
         "            self._ledger.close_slot(flight.slot)\n", "",
         (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process",),
     ),
     Fault(
-        "a run that kills its workers is tried for ever", "graph/execute.py",
+        "a run that kills its workers is tried for ever", "graph/deaths.py",
         "if run.tries < self.bounds.most_tries:", "if self.bounds.most_tries > 1:",
         (f"{DEATHS}::test_a_run_that_kills_its_worker_each_time_is_stopped_after_three_tries",),
     ),
     Fault(
-        "other runs are charged for a death", "graph/execute.py",
+        "other runs are charged for a death", "graph/deaths.py",
         "for run in {id(run): run for run, _ in subscribers if was_wanted}.values():", "for run in self._owners.values():",
         (f"{DEATHS}::test_a_cancelled_node_that_does_not_listen_is_ended_with_its_process", f"{DEATHS}::test_a_death_is_not_charged_to_runs_that_wait",),
     ),
     Fault(
-        "a kept result leaves the tries as they are", "graph/execute.py",
+        "a kept result leaves the tries as they are", "graph/endings.py",
         "            run.tries = 0\n", "", (f"{DEATHS}::test_a_kept_result_sets_the_tries_back",),
     ),
     Fault(
@@ -379,7 +384,7 @@ FAULTS: Final = (
         (f"{WORKERS}::test_what_a_node_imports_may_take_longer_than_a_heartbeat",),
     ),
     Fault(
-        "a device that never comes up is tried for ever", "graph/execute.py",
+        "a device that never comes up is tried for ever", "graph/deaths.py",
         "if lane.failed_starts >= self.bounds.most_starts:", "if not lane.failed_starts:",
         (f"{DEATHS}::test_a_device_that_never_comes_up_is_disabled_and_the_other_does_the_work",),
     ),

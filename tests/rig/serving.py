@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
+#: `latentgraph`, of this checkout.
+PROGRAM = (sys.executable, "-c", "from server.start import main; main()")
 #: Nothing here takes that long unless it hangs, however busy the machine is.
 PATIENCE_S = float(os.environ.get("RIG_PATIENCE_S", "180"))
 
@@ -116,9 +118,10 @@ class Server:
         devices: str = "cpu:0",
         environment: Mapping[str, str] | None = None,
         under: Sequence[str] = (),
+        program: Sequence[str] = PROGRAM,
     ) -> None:
         """`under`: a command that carries out the one after it in the same process, with `exec`."""
-        self.home, self.arguments, self.devices, self.under = home, arguments, devices, list(under)
+        self.home, self.arguments, self.devices, self.under, self.program = home, arguments, devices, under, program
         self.witness = home.parent / "witness"
         self.environment = {
             **os.environ,
@@ -138,7 +141,7 @@ class Server:
     def start(self, *more: str) -> Server:
         """Start it and wait until it has printed its address."""
         port = str(self.port)  # the same again after a restart
-        command = [*self.under, sys.executable, "-c", "from server.start import main; main()", "serve", "--json", "--port", port]
+        command = [*self.under, *self.program, "serve", "--json", "--port", port]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--devices", self.devices, *self.arguments, *more],

@@ -77,3 +77,24 @@ def test_the_job_store_is_counted_and_a_damaged_one_told(home: Path) -> None:
     assert [finding.state for finding in found] == ["note", "wrong"]
     assert "jobs.sqlite.damaged-1 was damaged and set aside" in found[0].message
     assert "restore a backup" in found[1].message
+
+
+def test_a_page_that_was_not_built_is_told_with_what_to_do(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.shipped, "canvas", lambda: None)
+    finding = findings(home, "page")["page"]
+    assert (finding.state, finding.message.rpartition("; ")[2]) == ("note", "run `make page`")
+    monkeypatch.setattr(doctor.shipped, "is_checkout", lambda: False)
+    assert findings(home, "page")["page"].message.endswith("install Latentgraph again, from its wheel and with its dependencies")
+    monkeypatch.setattr(doctor.shipped, "canvas", lambda: tmp_path)
+    assert findings(home, "page")["page"] == Finding("ok", "page", f"the canvas in {tmp_path}")
+
+
+def test_the_templates_are_told_with_the_folder_to_run_them_from(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("b.json", "a.json", "workflow-1.schema.json", "a.png"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(doctor.shipped, "templates", lambda: tmp_path)
+    assert findings(home, "templates")["templates"] == Finding("ok", "templates", f"a, b in {tmp_path}")
+    monkeypatch.setattr(doctor.shipped, "templates", lambda: None)
+    assert findings(home, "templates")["templates"].message.startswith("none here; take a whole checkout and run: pip install")

@@ -105,9 +105,11 @@ def test_the_image_is_made_of_what_is_there_and_runs_without_rights() -> None:
     by_name = dict(found)
     assert by_name["USER"].isdecimal()
     assert int(by_name["USER"]) > 0
-    assert names.index("USER") > max(at for at, name in enumerate(names) if name in ("RUN", "COPY"))
+    last = max(at for at, name in enumerate(names) if name == "FROM")
+    assert last < max(at for at, name in enumerate(names) if name in ("RUN", "COPY")) < names.index("USER")
     assert (by_name["VOLUME"], by_name["EXPOSE"], by_name["STOPSIGNAL"]) == ("/data", "8765", "SIGTERM")
-    sources = [source for name, rest in found if name == "COPY" for source in rest.split()[:-1]]
+    copies = [rest.split() for name, rest in found if name == "COPY"]
+    sources = [source for copy in copies if not copy[0].startswith("--from=") for source in copy[:-1]]
     assert sources
     assert all((ROOT / source).exists() for source in sources)
     assert json.loads(by_name["ENTRYPOINT"]) == ["latentgraph"]

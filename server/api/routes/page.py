@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
+from server import shipped
 from server.api.headers import page_policy
 from server.api.route import Call, route
 from server.problems import Refusal
 
-#: The canvas, where it was built; else a small page of our own.
-BUILT: Final = Path(__file__).parents[3] / "web" / "dist"
+#: A small page, for where the canvas was not built.
 OWN: Final = Path(__file__).parents[1] / "page"
 
 
@@ -29,7 +29,7 @@ class Asset(NamedTuple):
 @cache
 def page_folder() -> Path:
     """Where the page lies."""
-    return BUILT if (BUILT / "index.html").is_file() else OWN
+    return shipped.canvas() or OWN
 
 
 @cache
