@@ -1,8 +1,8 @@
 """Puts the built page and the workflow templates into the wheel: pyproject.toml names this for setuptools' step `build_py`.
 
-`make wheel` builds the page first. Without a page, or with one that is older than its sources, no wheel is made: pip shows
-no warnings of a build, so nobody would see before the wheel is installed elsewhere that it has no canvas. An editable
-install copies nothing and needs no page: server/shipped.py finds both in the checkout.
+`make wheel` builds the page first. `pip install .` without a page makes what runs files and serves the API; a small page and
+`latentgraph doctor` say what is missing. A page that is older than its sources would not fit the server: no wheel is made.
+An editable install copies nothing and needs no page: server/shipped.py finds both in the checkout.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ class BuildWithPage(build_py):
         if self.editable_mode:
             super().run()
             return
-        reason = no_page()
-        if reason is not None:
-            raise SetupError(f"The wheel would have no canvas: {reason}. Run `make wheel`, or `make page` before this.")
+        changed = newer_than_page()
+        if changed is not None:
+            raise SetupError(
+                f"{changed} is newer than the built page in {PAGE.as_posix()}. Run `make wheel`, or `make page` first."
+            )
         shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         for target, source in self._copies().items():
@@ -69,14 +71,14 @@ def shipped(root: Path = Path()) -> Iterator[tuple[Path, Path]]:
                 yield target / name, source
 
 
-def no_page(root: Path = Path()) -> str | None:
-    """Why the page cannot go along as it lies there; None if it can."""
+def newer_than_page(root: Path = Path()) -> str | None:
+    """A source of the page that was changed since it was built; None if there is none, or no page."""
     built = root / PAGE / "index.html"
     if not built.is_file():
-        return f"{PAGE.as_posix()} has no built page"
+        return None
     built_ns = built.stat().st_mtime_ns
     changed = next((path for path in _page_sources(root) if path.stat().st_mtime_ns > built_ns), None)
-    return f"{changed.relative_to(root).as_posix()} is newer than the built page" if changed else None
+    return None if changed is None else changed.relative_to(root).as_posix()
 
 
 def _page_sources(root: Path) -> Iterator[Path]:
