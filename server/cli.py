@@ -29,7 +29,10 @@ cache_app = typer.Typer(
 )
 app.add_typer(cache_app, name="cache")
 
-WorkflowFile = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow file (JSON).", show_default=False)]
+WorkflowFile = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A workflow file (JSON), or the name of a saved one or a template.", show_default=False),
+]
 Home = Annotated[
     Path | None,
     typer.Option(

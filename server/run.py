@@ -43,6 +43,7 @@ class Prepared(NamedTuple):
 
 def check(workspace: Workspace, file: Path, assignments: Sequence[str] = ()) -> Prepared:
     """Read, set and validate a workflow; writes nothing. Raises WorkflowError with every problem."""
+    file = workspace.workflow_file(file)
     document = read_workflow(file)
     specs = workspace.registry.specs
     assigned = assign(document, specs, assignments)

@@ -10,6 +10,7 @@ from graph.catalogue import Catalogue, load_catalogue
 from graph.document import Document, read_document
 from graph.errors import Problem, WorkflowError
 from graph.registry import Registry
+from server import shipped
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,20 @@ class Workspace:
         """All node types; no node module is imported before its node runs."""
         return self.catalogue.registry()
 
+    def workflow_file(self, named: Path) -> Path:
+        """The file that is meant: a path as it is; where a bare name is no file, the saved workflow or the template so called."""
+        if named.exists() or named.name != str(named) or named.suffix == ".json":
+            return named
+        folders = (self.home / "workflows", shipped.templates())
+        places = (folder / f"{named}.json" for folder in folders if folder is not None)
+        return next((place for place in places if place.is_file()), named)
+
 
 def read_workflow(path: Path) -> Document:
     """The document in a file. Raises WorkflowError with every problem of its form, or that it cannot be read."""
     try:
         text = path.read_bytes()
     except OSError as error:
-        message = f"{path} cannot be read ({error.strerror}); give the path of a workflow file."
+        message = f"{path} cannot be read ({error.strerror}); give the path of a workflow file, or the name of a saved one or a template."
         raise WorkflowError([Problem("unreadable", message, file=str(path))]) from None
     return read_document(text, file=str(path))

@@ -41,6 +41,20 @@ def test_one_output_is_printed_alone_on_stdout(latentgraph: Command, sum_file: P
     assert re.search(r"^sum +done .*\n2 nodes: 2 done; ", outcome.err, re.M)
 
 
+def test_a_name_is_the_saved_workflow_or_the_template_so_called(
+    latentgraph: Command, sum_file: Path, home: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert latentgraph("validate", "mini_text_to_image").code == 0
+    refused = latentgraph("run", "adding up")
+    assert (refused.code, "adding up cannot be read" in refused.err) == (2, True)
+    (home / "workflows").mkdir(parents=True)
+    (home / "workflows" / "adding up.json").write_bytes(sum_file.read_bytes())
+    assert latentgraph("run", "adding up").out == "7.0\n"
+    (tmp_path / "adding up").write_text(json.dumps(edited(first={"inputs": {"value": 10}})))  # a file that is there comes first
+    assert latentgraph("run", "adding up").out == "14.0\n"
+
+
 def test_several_outputs_are_printed_a_line_each(latentgraph: Command, write_workflow) -> None:
     document = copy.deepcopy(SUM)
     document["outputs"]["first"] = {"from": "first.value"}
@@ -151,7 +165,11 @@ def test_a_wrong_set_is_refused_with_2(latentgraph: Command, sum_file: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "missing.json"), "missing.json cannot be read (No such file or directory); give the path of a workflow file."),
+        (
+            ("run", "missing.json"),
+            "missing.json cannot be read (No such file or directory); give the path of a workflow file, or the "
+            "name of a saved one or a template.",
+        ),
         (
             ("run", "FILE", "--devices", "gpu"),
             '--devices got "gpu"; a device is cpu, cpu:0, cuda:0 or mps. Separate several by commas.',

@@ -24,7 +24,8 @@ async function show() {
     return;
   }
   const server = await answer.json();
-  state.textContent = `Version ${server.version} is running.`;
+  state.textContent =
+    `Version ${server.version} is running. The canvas is not here: in a checkout run "make page", elsewhere install the wheel of "make wheel".`;
   document.getElementById("docs").hidden = false;
 }
 
