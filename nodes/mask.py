@@ -143,8 +143,9 @@ def composite_images(
             raise ValueError(f"{port} holds {held}, image holds {count}; give {port} as many, or one")
     weights = _numbers(_stretched(mask, image.width, image.height))
     over, under = image.pixels.numpy(), background.pixels.numpy()
-    blended = over * weights + under * (1 - weights)
     # Where a mask is all or nothing the pixel is that picture's own, to the bit and whatever the other one holds there.
+    with np.errstate(invalid="ignore"):
+        blended = over * weights + under * (1 - weights)
     blended = np.where(weights == 1, over, np.where(weights == 0, under, blended))
     return Image(WireTensor.of_numpy(blended.astype(np.float32, copy=False)))
 
