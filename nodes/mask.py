@@ -57,6 +57,12 @@ def mask_from_image(ctx: Context, image: Image) -> Mask:
     return from_grey([picture.convert("L") for picture in to_pictures(image)])
 
 
+@node(title="Image from mask", version=1, category="mask", output="image")
+def image_from_mask(ctx: Context, mask: Mask) -> Image:
+    """A mask as a grey picture, to be looked at or saved: white where it is 1."""
+    return Image(WireTensor.of_numpy(_numbers(mask).repeat(3, axis=1)))
+
+
 @node(title="Invert mask", version=1, category="mask", output="mask")
 def invert_mask(ctx: Context, mask: Mask) -> Mask:
     """1 where the mask is 0, and the other way round."""

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from nodes.image import from_picture, load_image
-from nodes.mask import composite_images, feather_mask, grow_mask, invert_mask, load_mask, mask_from_image
+from nodes.mask import composite_images, feather_mask, grow_mask, image_from_mask, invert_mask, load_mask, mask_from_image
 from nodes.tensors import WireTensor
 from nodes.values import Image, Mask
 
@@ -127,6 +127,13 @@ def test_a_batch_of_pictures_becomes_as_many_masks():
     pixels[1] = 1
     mask = mask_from_image(Image(WireTensor.of_numpy(pixels)))
     assert mask.values.numpy()[:, 0, 0, 0].tolist() == [0, 1, 0]
+
+
+def test_a_mask_becomes_a_grey_picture_and_that_the_same_mask():
+    mask = mask_of(np.arange(256).reshape(16, 16) / np.float32(255))
+    picture = image_from_mask(mask)
+    assert picture.pixels.shape == (1, 3, 16, 16)
+    assert mask_from_image(picture).values.numpy().tolist() == mask.values.numpy().tolist()
 
 
 def test_inverting_turns_each_value_around_one_half():

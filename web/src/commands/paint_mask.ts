@@ -1,5 +1,7 @@
 import { fileUrl } from "../api/client";
-import { type FileValue, isFile, scopeOf } from "../model/document";
+import type { FileValue } from "../model/document";
+import { pictureFor } from "../model/masks";
+import { useCatalogue } from "../state/catalogue";
 import { activeDocument, scopeAt } from "../state/documents";
 import { onceMore } from "../ui/later";
 import type { Command } from "./command";
@@ -21,12 +23,11 @@ const command: Command = {
 };
 export default command;
 
-/** The file that the selected node opens. */
+/** The picture that a mask for the selected node is painted on. */
 function pictureOfSelected(): FileValue | undefined {
   const one = activeDocument();
   const [id] = one?.selection ?? [];
   if (one === undefined || id === undefined || one.selection.size !== 1) return undefined;
   const { document } = one.history;
-  const node = scopeOf(document, scopeAt(document, one.path)).nodes[id];
-  return Object.values(node?.inputs ?? {}).find(isFile);
+  return pictureFor(document, scopeAt(document, one.path), useCatalogue.getState().catalogue, id);
 }

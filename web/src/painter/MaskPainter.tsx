@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 
+import { type MaskTarget, keyOf } from "../model/masks";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
@@ -14,7 +15,7 @@ import { scaleOf } from "../viewer/zoom";
 import { drawAll, levels } from "./draw";
 import styles from "./painter.module.css";
 import { greyPng } from "./png";
-import { sendMask } from "./send";
+import { placesForMask, sendMask } from "./send";
 import { BLANK, type Painting, type Tool, did, isBlank, redo, sized, undo, visible } from "./strokes";
 import { usePainting } from "./usePainting";
 import { downloadBlob } from "../ui/download";
@@ -43,6 +44,8 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
   const [isPanning, setPanning] = useState(false);
   const [isSending, setSending] = useState(false);
   const [colour, setColour] = useState(0);
+  const [places] = useState(placesForMask);
+  const [place, setPlace] = useState<MaskTarget>(places[0] ?? { kind: "node" });
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = stage.picture;
   const isReady = picture.width > 1;
@@ -87,9 +90,10 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
           <ZoomBar {...stage} />
           <span className={viewer["gap"]} />
           <Button disabled={isSending} onClick={() => void finish((mask) => { downloadBlob(mask, maskName); return false; })}><Icon name="download" /> {t("gallery.download")}</Button>
-          <Button kind="primary" disabled={isSending || isBlank(painting)} title={isBlank(painting) ? t("gallery.paint_first") : ""} onClick={() => void finish((mask) => sendMask(mask, maskName))}>
+          <Button kind="primary" disabled={isSending || isBlank(painting)} title={isBlank(painting) ? t("gallery.paint_first") : ""} onClick={() => void finish((mask) => sendMask(mask, maskName, place))}>
             {t("gallery.use_mask")}
           </Button>
+          {places.length > 1 && <Places places={places} chosen={place} onChoose={setPlace} />}
         </div>
         <ZoomPane
           zoom={stage.zoom} onZoom={stage.setZoom} picture={picture} label={t("gallery.paint_title", { name })} onFrame={stage.setFrame}
@@ -106,6 +110,30 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
       </div>
     </Dialog>
   );
+}
+
+interface PlacesProps {
+  readonly places: readonly MaskTarget[];
+  readonly chosen: MaskTarget;
+  readonly onChoose: (place: MaskTarget) => void;
+}
+
+/** Where the mask goes: said before it is sent. */
+function Places({ places, chosen, onChoose }: PlacesProps): ReactNode {
+  const t = useTexts();
+  return (
+    <select
+      className={styles["places"]} aria-label={t("gallery.mask_place")} value={keyOf(chosen)}
+      onChange={(event) => { const found = places.find((one) => keyOf(one) === event.target.value); if (found !== undefined) onChoose(found); }}
+    >
+      {places.map((one) => <option key={keyOf(one)} value={keyOf(one)}>{placeTitle(one, t)}</option>)}
+    </select>
+  );
+}
+
+function placeTitle(place: MaskTarget, t: ReturnType<typeof useTexts>): string {
+  if (place.kind === "file") return t("gallery.mask_to_file", { node: place.node });
+  return place.kind === "port" ? t("gallery.mask_to_port", { to: place.to }) : t("gallery.mask_to_node");
 }
 
 interface ToolsProps {
