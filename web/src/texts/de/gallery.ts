@@ -106,7 +106,7 @@ const texts: Same<typeof en> = {
   command_files: "Dateien zeigen",
   command_parameters: "Parameter zeigen",
   command_form: "Nur Formular und Ergebnis zeigen",
-  command_mask: "Maske auf das gewählte Bild malen",
+  command_mask: "Maske für den gewählten Knoten malen",
   group: "Ergebnisse",
 };
 export default texts;

@@ -103,6 +103,6 @@ export default {
   command_files: "Show the files",
   command_parameters: "Show the parameters",
   command_form: "Show only the form and the result",
-  command_mask: "Paint a mask on the selected picture",
+  command_mask: "Paint a mask for the selected node",
   group: "Results",
 } as const;
