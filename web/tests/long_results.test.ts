@@ -7,7 +7,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 
 import { longFlow } from "./rig/flow";
-import { button, drag, node, nodesShown, port, setValue, showPanel, untilState } from "./rig/page";
+import { button, node, nodesShown, setValue, showPanel, untilState } from "./rig/page";
 import { ROOT, type Server } from "./rig/server";
 import { until } from "./rig/until";
 
