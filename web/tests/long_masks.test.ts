@@ -61,6 +61,11 @@ longFlow("paints a mask and inpaints", async ({ open, server }) => {
   const place = dialog.getByRole("combobox", { name: "Where the mask goes" });
   expect(await place.evaluate((select: HTMLSelectElement) => [...select.options].map((one) => one.text))).toEqual(["in place of mask's mask", "as a node of its own"]);
   const picture = dialog.getByRole("img", { name: "mini_input.png" });
+  const isPainted = (x: number, y: number): Promise<boolean> =>
+    dialog.locator("canvas").evaluate((canvas: HTMLCanvasElement, at) => canvas.getContext("2d")?.getImageData(at.x, at.y, 1, 1).data[3] === 255, { x, y });
+  await until("the mask that is there", () => isPainted(48, 20));
+  expect(await isPainted(16, 20)).toBe(false);
+  await button(dialog, "Clear").click();
   await dialog.getByRole("slider", { name: "Size" }).fill("19"); // 32 pixels across
   await stroke(page, picture, [0, 0.75], [1, 0.75]);
   await button(dialog, "Use in the workflow").click();

@@ -2,7 +2,9 @@
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 
+import { fetchBlob } from "../api/results";
 import { type MaskTarget, keyOf } from "../model/masks";
+import { trying } from "../panels/gallery/actions";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
@@ -12,33 +14,37 @@ import { ZoomPane } from "../viewer/ZoomPane";
 import { useStage } from "../viewer/stage";
 import viewer from "../viewer/viewer.module.css";
 import { scaleOf } from "../viewer/zoom";
-import { drawAll, levels } from "./draw";
+import { drawAll, levels, readMask } from "./draw";
 import styles from "./painter.module.css";
 import { greyPng } from "./png";
 import { placesForMask, sendMask } from "./send";
-import { BLANK, type Painting, type Tool, did, isBlank, redo, sized, undo, visible } from "./strokes";
+import { BLANK, type Painting, type Tool, did, isBlank, onGiven, redo, sized, undo, visible } from "./strokes";
 import { usePainting } from "./usePainting";
 import { downloadBlob } from "../ui/download";
 
 export interface Paintable {
   readonly url: string;
   readonly name: string;
+  /** Address of a mask that is there already: it is painted on. */
+  readonly mask?: string;
 }
 
 /** The mask is drawn in one colour; others, for pictures in which it cannot be seen, are that one turned. */
 const COLOURS = ["none", "hue-rotate(150deg)", "hue-rotate(250deg)"];
 
-/** What was painted, by picture: closing the painter by mistake loses nothing. */
+/** What was painted, by picture and by the mask that was there: closing the painter by mistake loses nothing. */
 const kept = new Map<string, Painting>();
 
 export function openMaskPainter(picture: Paintable): void {
   showDialog(<MaskPainter {...picture} />);
 }
 
-function MaskPainter({ url, name }: Paintable): ReactNode {
+function MaskPainter({ url, name, mask: given }: Paintable): ReactNode {
   const t = useTexts();
   const stage = useStage();
-  const [painting, setPainting] = useState<Painting>(kept.get(url) ?? BLANK);
+  const key = `${url} ${given ?? ""}`;
+  const [painting, setPainting] = useState<Painting>(kept.get(key) ?? BLANK);
+  const [isFresh] = useState(!kept.has(key));
   const [tool, setTool] = useState<Tool>("brush");
   const [radius, setRadius] = useState(0);
   const [isPanning, setPanning] = useState(false);
@@ -49,8 +55,11 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = stage.picture;
   const isReady = picture.width > 1;
-  useEffect(() => void kept.set(url, painting), [url, painting]);
+  useEffect(() => void kept.set(key, painting), [key, painting]);
   useEffect(() => { if (radius === 0 && isReady) setRadius(sized(Math.max(picture.width, picture.height) / 20, 0)); }, [radius, isReady, picture]);
+
+  const latest = useRef(painting);
+  latest.current = painting;
 
   const change = (next: Painting): void => {
     setPainting(next);
@@ -58,6 +67,13 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
     if (context) drawAll(context, visible(next));
   };
   useEffect(() => { if (isReady) change(painting); }, [isReady]); // the canvas got its size, which empties it
+  useEffect(() => {
+    if (given === undefined || !isFresh || !isReady) return;
+    void trying(async () => {
+      const mask = await readMask(await fetchBlob(given));
+      change(onGiven(latest.current, mask));
+    });
+  }, [given, isFresh, isReady]);
   const brush = usePainting({ canvas, tool, radius, isOff: isPanning || !isReady, scale: scaleOf(stage.zoom, picture, stage.frame), onStroke: (used, dabs) => setPainting((now) => did(now, { kind: "stroke", tool: used, dabs })) });
   const resize = (steps: number): void => setRadius((now) => sized(now, steps));
 
