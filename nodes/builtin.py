@@ -14,6 +14,7 @@ MODULES: Final = (
     "nodes.curves",
     "nodes.decode",
     "nodes.image",
+    "nodes.mask",
     "nodes.save",
     "nodes.primitives",
 )

@@ -14,7 +14,7 @@ from nodes.latents import check_size
 from nodes.recipes import Denoiser, Scheduler
 from nodes.sampling.options import Curve, StepCache, first_block, magnitude, resolve
 from nodes.tensors import WireTensor
-from nodes.values import Latents, TextEmbedding
+from nodes.values import Latents, Mask, TextEmbedding
 
 if TYPE_CHECKING:
     from nodes.sampling.loop import Denoised, StartCache
@@ -72,6 +72,7 @@ def _resolve(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.nod
     latents: Latents | None = inputs.get("latents")
     if latents is not None:
         check_size(latents.width, latents.height, denoiser.family, denoiser.max_side, "latents")
+        _check_mask(latents, inputs)
         filled |= _strength(latents, inputs, denoiser)
         _check_steps(latents, inputs | filled, denoiser)
     return filled
@@ -87,12 +88,22 @@ def _check_steps(latents: Latents, inputs: dict[str, Any], denoiser: Denoiser) -
         raise Refused(text, port="strength", code="no_steps")
 
 
+def _check_mask(latents: Latents, inputs: dict[str, Any]) -> None:  # Any: as _resolve
+    """Raise `Refused` for a mask, linked or there, without a picture of which it could keep something."""
+    if latents.is_empty and not _is_empty(inputs, "mask"):
+        text = "a mask is linked, but the latents are empty: there is no picture to keep outside of the mask"
+        raise Refused(f"{text}. Link encode_image to latents, or remove the mask", port="mask", code="nothing_to_keep")
+
+
 def _check_batches(inputs: dict[str, Any]) -> None:  # Any: as _resolve
-    """Raise `Refused` for several texts or pictures in one value: a run draws one picture."""
+    """Raise `Refused` for several texts, pictures or masks in one value: a run draws one picture."""
     counts = {port: len(inputs[port].texts) for port in ("positive", "negative") if isinstance(inputs.get(port), TextEmbedding)}
     latents = inputs.get("latents")
     if isinstance(latents, Latents):
         counts["latents"] = max((tensor.shape[0] for tensor in latents.tensors().values() if tensor is not None), default=1)
+    mask = inputs.get("mask")
+    if isinstance(mask, Mask):
+        counts["mask"] = mask.values.shape[0]
     for port, count in counts.items():
         if count != 1:
             raise Refused(f"{port} holds {count}, but denoise draws one picture; give it one", port=port, code="batch")
@@ -110,7 +121,9 @@ def _strength(latents: Latents, inputs: dict[str, Any], denoiser: Denoiser) -> d
         raise Refused(f"{text}. Link encode_image to latents, or clear strength", port="strength", code="nothing_to_keep")
     if not empty:
         return {}
-    return {"strength": 1.0 if latents.is_empty else family(denoiser.family).defaults("").strength}
+    advised = family(denoiser.family).defaults("")
+    of_picture = advised.strength if _is_empty(inputs, "mask") else advised.inpaint_strength
+    return {"strength": 1.0 if latents.is_empty else of_picture}
 
 
 def _check_parts(denoiser: Denoiser, inputs: dict[str, Any]) -> None:  # Any: as _resolve
@@ -129,6 +142,7 @@ def denoise(
     positive: Annotated[TextEmbedding, Doc("What the picture should show")],
     latents: Annotated[Latents, Doc("An empty place for a new picture, or an encoded picture to change")],
     negative: Annotated[TextEmbedding | None, Doc("What it should not show; needed with guidance")] = None,
+    mask: Annotated[Mask | None, Doc("Where a given picture is drawn anew (1); the rest of it is kept")] = None,
     steps: Annotated[int | None, Range(1, 200), Doc("As the model's makers advise if not set")] = None,
     guidance: Annotated[float | None, Range(0, 20, 0.1), Doc("How strongly to follow the text; 0 is off")] = None,
     seed: Annotated[int, Seed()] = 0,
@@ -137,10 +151,12 @@ def denoise(
 ) -> Sampled:
     """Make latents out of noise along the model's schedule.
 
-    Equals the model's reference pipeline bit for bit while no step cache is linked.
+    Equals the model's reference pipeline bit for bit while no step cache is linked. With a mask that is the one for
+    inpainting: the mask is stretched over the picture, half and more of white counts, and edges are as fine as a latent.
     """
     options = {"steps": steps, "guidance": guidance, "strength": strength, "step_cache": step_cache}
-    known = {"denoiser": denoiser, "scheduler": scheduler, "positive": positive, "latents": latents, "negative": negative}
+    values = {"positive": positive, "latents": latents, "negative": negative, "mask": mask}
+    known = {"denoiser": denoiser, "scheduler": scheduler, **values}
     settings = {**options, **_resolve({**known, **options})}
     cache: StepCache = settings["step_cache"] or StepCache("off")
 
@@ -149,7 +165,7 @@ def denoise(
 
         return caches.start(cache, full_steps, skipped)
 
-    result = _run(ctx, denoiser, scheduler, positive, negative, latents, seed, settings, start)
+    result = _run(ctx, denoiser, scheduler, positive, negative, latents, seed, settings, start, mask)
     _note(ctx, cache, result, settings["guidance"])
     finished = Latents(latents.width, latents.height, denoiser.family, WireTensor.of(result.samples))
     return Sampled(finished, result.steps_computed)
@@ -157,7 +173,7 @@ def denoise(
 
 def _resolve_calibration(inputs: dict[str, Any]) -> Mapping[str, Any]:  # Any: see graph.node.Resolve
     """As `denoise`, whose ports these are but for strength and step cache."""
-    return {name: value for name, value in _resolve(inputs).items() if name in ("steps", "guidance")}
+    return {name: value for name, value in _resolve({**inputs, "mask": None}).items() if name in ("steps", "guidance")}
 
 
 @node(title="Calibrate curve", version=1, category="denoise", output="curve", resolve=_resolve_calibration)
@@ -176,7 +192,7 @@ def calibrate_curve(
     from nodes.sampling.step_cache import Calibration
 
     known = {"denoiser": denoiser, "scheduler": scheduler, "positive": positive, "latents": latents, "negative": negative}
-    asked = {"steps": steps, "guidance": guidance, "strength": 1.0}
+    asked = {"steps": steps, "guidance": guidance, "strength": 1.0, "mask": None}
     settings = {**asked, **_resolve({**known, **asked})}
     measured = Calibration()
     _run(ctx, denoiser, scheduler, positive, negative, latents, seed, settings, lambda full, skipped: measured)
@@ -195,7 +211,7 @@ def calibrate_curve(
 
 def _run(
     ctx: Context, denoiser: Denoiser, scheduler: Scheduler, positive: TextEmbedding, negative: TextEmbedding | None,
-    latents: Latents, seed: int, settings: Mapping[str, Any], start_cache: StartCache,
+    latents: Latents, seed: int, settings: Mapping[str, Any], start_cache: StartCache, mask: Mask | None = None,
 ) -> Denoised:  # fmt: skip  # Any: settings are ports of different types, resolved
     """Borrow the parts and walk the schedule."""
     from nodes.families.family import Conditioning
@@ -207,7 +223,7 @@ def _run(
         [adapter.condition(text, denoiser, ctx.device) for text in positive.texts],
         [adapter.condition(text, denoiser, ctx.device) for text in negative.texts] if guided and negative else None,
     )
-    call = loop.Call(told, latents, settings["steps"], settings["guidance"], seed, settings["strength"])
+    call = loop.Call(told, latents, settings["steps"], settings["guidance"], seed, settings["strength"], mask)
     with ctx.borrow(denoiser) as net, ctx.borrow(scheduler) as schedule:
         return loop.run(ctx, adapter, net, schedule, call, start_cache)
 

@@ -30,14 +30,20 @@ def load_image(ctx: Context, file: Annotated[str, File(("image",)), Doc("A pictu
 
     Raises ValueError if it is missing, no picture, above 32 MiB, or larger than 4096 pixels a side.
     """
+    picture, _ = open_upload(ctx, file)
+    return from_picture(picture)
+
+
+def open_upload(ctx: Context, file: str) -> tuple[Picture, str]:
+    """The picture of a file literal as it was saved (RGB, RGBA, L, P, ...), and the file's name. Raises ValueError as `load_image`."""
     path, name = find_file(ctx.home, file)
     if path.stat().st_size > LARGEST_FILE_BYTES:
         raise ValueError(f"{name} has {path.stat().st_size} bytes; pictures may have {LARGEST_FILE_BYTES}. Make it smaller")
-    return from_picture(open_picture(path.read_bytes(), name))
+    return open_picture(path.read_bytes(), name), name
 
 
 def open_picture(data: bytes, name: str) -> Picture:
-    """Decode a picture to RGB. Raises ValueError for other data, or a side above 4096 pixels by its header alone."""
+    """Decode a picture, in 8 bits. Raises ValueError for other data, or a side above 4096 pixels by its header alone."""
     from PIL import Image as Pillow
     from PIL import ImageOps, UnidentifiedImageError
 
@@ -50,7 +56,7 @@ def open_picture(data: bytes, name: str) -> Picture:
         raise ValueError(f"{name} is {shown} pixels; a side may have {LARGEST_SIDE}. Make it smaller first")
     try:
         turned = ImageOps.exif_transpose(opened)
-        return (_eight_bits(turned) if turned.mode.startswith("I") else turned).convert("RGB")
+        return _eight_bits(turned) if turned.mode.startswith("I") else turned
     except (OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{name} is damaged: {error}. Save or upload it again") from error
 

@@ -128,7 +128,7 @@ def _advised(adapter: Family, name: str, folder: Path) -> Defaults:
     if name == MINI:
         from nodes.mini.defaults import GUIDANCE, STEPS
 
-        return Defaults(STEPS, GUIDANCE, general.strength)
+        return Defaults(STEPS, GUIDANCE, general.strength, general.inpaint_strength)
     path = folder / "latentgraph.json"
     own = read_config(path) if path.is_file() else {}
     steps, guidance = own.get("steps", general.steps), own.get("guidance", general.guidance)
@@ -136,7 +136,7 @@ def _advised(adapter: Family, name: str, folder: Path) -> Defaults:
         raise _bad_advice(folder, "steps", steps, f"a whole number from 1 to {adapter.bounds.steps}")
     if type(guidance) not in (int, float) or not 0 <= guidance <= MOST_GUIDANCE:
         raise _bad_advice(folder, "guidance", guidance, f"a number from 0 to {MOST_GUIDANCE}")
-    return Defaults(steps, float(guidance), general.strength)
+    return Defaults(steps, float(guidance), general.strength, general.inpaint_strength)
 
 
 def _bad_advice(folder: Path, name: str, found: object, takes: str) -> Refused:

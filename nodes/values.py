@@ -109,6 +109,16 @@ class Mask(_Tensors):
     def __post_init__(self) -> None:
         _demand("Mask.values", self.values, (None, 1, None, None))
 
+    @property
+    def width(self) -> int:
+        """Pixels across."""
+        return self.values.shape[3]
+
+    @property
+    def height(self) -> int:
+        """Pixels down."""
+        return self.values.shape[2]
+
     def tensors(self) -> dict[str, WireTensor]:
         """The mask's values."""
         return {"values": self.values}

@@ -21,8 +21,8 @@ def registry() -> Registry:
     return Registry.load(MODULES, packs=False)
 
 
-def test_the_four_workflows_are_here() -> None:
-    names = ["mini_image_to_image", "mini_prompt_grid", "mini_text_to_image", "mini_two_devices"]
+def test_the_five_workflows_are_here() -> None:
+    names = ["mini_image_to_image", "mini_inpaint", "mini_prompt_grid", "mini_text_to_image", "mini_two_devices"]
     assert [path.stem for path in FILES] == names
 
 
@@ -47,3 +47,13 @@ def test_it_has_a_picture_a_place_for_every_node_and_labels(path: Path) -> None:
     assert document.view["nodes"].keys() == document.nodes.keys()
     assert all(tied.label for tied in document.inputs.values())
     assert document.description.endswith(".")
+
+
+def test_the_mask_beside_the_inpainting_is_the_right_half_of_a_picture_of_64_pixels() -> None:
+    from PIL import Image
+
+    drawn = Image.new("L", (64, 64), 0)
+    drawn.paste(255, (32, 0, 64, 64))
+    mask = Image.open(FOLDER / "mini_mask.png")
+    assert (mask.mode, mask.size) == ("L", (64, 64))
+    assert mask.tobytes() == drawn.tobytes()

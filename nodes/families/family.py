@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import torch
 
     from nodes.recipes import Denoiser
-    from nodes.values import EmbeddedText
+    from nodes.values import EmbeddedText, Mask
 
 
 class Component(NamedTuple):
@@ -37,11 +37,12 @@ class Bounds(NamedTuple):
 
 
 class Defaults(NamedTuple):
-    """What a family's makers advise."""
+    """What a family's makers advise; `inpaint_strength` is the strength where a mask says what to change."""
 
     steps: int
     guidance: float
     strength: float
+    inpaint_strength: float
 
 
 class Schedule(NamedTuple):
@@ -125,6 +126,9 @@ class Family(Protocol):
 
     def noise_shape(self, net: Any, width: int, height: int) -> tuple[int, int, int, int]:
         """(1, C, h, w) of the latents for a picture of this size."""
+
+    def inpaint_mask(self, mask: Mask, width: int, height: int, shape: tuple[int, ...]) -> torch.Tensor:
+        """A mask of one picture for latents of this shape, on the host: (1, 1, h, w), 1 where they are drawn anew, else 0."""
 
     def left_out(self, steps: int, strength: float) -> int:
         """How many of `steps` are left out at the start to change a picture by `strength` (0..1)."""

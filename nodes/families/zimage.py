@@ -1,7 +1,7 @@
 """Z-Image (Tongyi-MAI): a single-stream transformer on FLUX's latents with a Qwen3 text encoder.
 
-With all levers off, text to image equals the library's ZImagePipeline and image to image its ZImageImg2ImgPipeline bit
-for bit; the order of operations here is theirs for that reason (diffusers 0.42.1).
+With all levers off, text to image equals the library's ZImagePipeline, image to image its ZImageImg2ImgPipeline and, with a
+mask, its ZImageInpaintPipeline bit for bit; the order of operations here is theirs for that reason (diffusers 0.42.1).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from nodes.recipes import Denoiser
-    from nodes.values import EmbeddedText
+    from nodes.values import EmbeddedText, Mask
 
 #: The denoiser pads texts and pictures to a multiple of this with a learned token, which it attends to (spec A4).
 SEQUENCE_MULTIPLE: Final = 32
@@ -42,14 +42,14 @@ class ZImage:
     """The adapter. It has no state."""
 
     name = "z-image"
-    pipelines = ("ZImagePipeline", "ZImageImg2ImgPipeline")
+    pipelines = ("ZImagePipeline", "ZImageImg2ImgPipeline", "ZImageInpaintPipeline")
     components: Mapping[str, Component] = _COMPONENTS
     bounds = Bounds(multiple=16, low=16, high=2048, steps=200, text=512)
     prunable = True
 
     def defaults(self, name: str) -> Defaults:
-        """Turbo models are distilled: few steps, no guidance (spec, Appendix 2). Image to image as the pipeline: 0.6."""
-        return Defaults(9, 0.0, 0.6) if "turbo" in name.lower() else Defaults(20, 4.0, 0.6)
+        """Turbo models are distilled: few steps, no guidance (spec, Appendix 2). Strengths as the pipelines': 0.6, and 1."""
+        return Defaults(9, 0.0, 0.6, 1.0) if "turbo" in name.lower() else Defaults(20, 4.0, 0.6, 1.0)
 
     def check(self, configs: Mapping[str, Mapping[str, Any]]) -> None:  # Any: the library's JSON
         """Text width and latent channels must agree between the parts."""
@@ -131,6 +131,19 @@ class ZImage:
     def noise_shape(self, net: Any, width: int, height: int) -> tuple[int, int, int, int]:  # Any: see Family
         """Eight pixels a latent, in whole patches of two."""
         return (1, net.in_channels, 2 * (height // 16), 2 * (width // 16))
+
+    def inpaint_mask(self, mask: Mask, width: int, height: int, shape: tuple[int, ...]) -> torch.Tensor:
+        """Stretched over the picture, then either or, then every eighth pixel: the library's order, which decides at edges."""
+        import numpy as np
+        import torch
+        from PIL.Image import Resampling
+
+        from nodes.grey import to_grey
+
+        (picture,) = to_grey(mask)
+        levels = np.array(picture.resize((width, height), Resampling.LANCZOS), dtype=np.float32) / 255.0
+        whole = torch.from_numpy((levels >= 0.5).astype(np.float32))[None, None]
+        return torch.nn.functional.interpolate(whole, size=tuple(shape[2:]), mode="nearest")
 
     def left_out(self, steps: int, strength: float) -> int:
         """As the library's image-to-image pipeline counts."""

@@ -19,7 +19,7 @@ from nodes.finite import demand_finite
 from nodes.sampling.preview import encoded_preview
 from nodes.sampling.step_cache import RunningCache
 from nodes.tensors import torch_device
-from nodes.values import Latents
+from nodes.values import Latents, Mask
 
 
 class Call(NamedTuple):
@@ -31,6 +31,7 @@ class Call(NamedTuple):
     guidance: float
     seed: int
     strength: float
+    mask: Mask | None = None
 
 
 class Denoised(NamedTuple):
@@ -67,7 +68,7 @@ def run(
         if total == 0:
             raise ValueError(f"strength {call.strength} of {call.steps} steps leaves no step to run; raise strength or steps")
         cache = start_cache(call.steps, schedule.skipped)
-        latents = _initial(family, call, schedule, shape, ctx.device)
+        latents, kept = _initial(family, call, schedule, shape, ctx.device)
         for step, timestep in enumerate(schedule.timesteps):
             ctx.check_cancelled()
             forward = _forward(family, net, cache, step)
@@ -75,16 +76,39 @@ def run(
             predicted = family.predict(net, latents, timestep, call.text, call.guidance, forward, split).to(torch.float32)
             preview = partial(encoded_preview, latents, predicted, schedule.scheduler.sigmas[schedule.skipped + step])
             latents = schedule.scheduler.step(predicted, timestep, latents, return_dict=False)[0]
+            if kept is not None:
+                latents = kept.put_back(latents, schedule, step)
             ctx.progress(step + 1, total, preview)
         demand_finite(latents, "latents", "the latents")
         return Denoised(latents, total, {"all": total} if cache is None else dict(cache.computed))
 
 
-def _initial(family: Family, call: Call, schedule: Schedule, shape: tuple[int, ...], device: str) -> torch.Tensor:
-    """Noise, or a picture with noise added. Drawn on the CPU, so that a seed gives the same noise on every device."""
+class _Kept(NamedTuple):
+    """What a mask keeps of a picture: its latents, the noise of this call, and the mask, all of one dtype."""
+
+    picture: torch.Tensor
+    noise: torch.Tensor
+    mask: torch.Tensor
+
+    def put_back(self, latents: torch.Tensor, schedule: Schedule, step: int) -> torch.Tensor:
+        """Latents after a step, with the kept part as noisy as the next step expects it; after the last one without noise."""
+        following = schedule.timesteps[step + 1 : step + 2]
+        # The scheduler stands at the next step already; of the timesteps it reads how many there are.
+        picture = schedule.scheduler.scale_noise(self.picture, following, self.noise) if len(following) else self.picture
+        blended: torch.Tensor = (1 - self.mask) * picture + self.mask * latents
+        return blended
+
+
+def _initial(
+    family: Family, call: Call, schedule: Schedule, shape: tuple[int, ...], device: str
+) -> tuple[torch.Tensor, _Kept | None]:
+    """Noise, or a picture with noise added, and what a mask keeps of it.
+
+    Drawn on the CPU, so that a seed gives the same noise on every device.
+    """
     generator, place = torch.Generator("cpu").manual_seed(call.seed), torch.device(torch_device(device))
     if call.latents.is_empty:
-        return _drawn(shape, generator, place, torch.float32)
+        return _drawn(shape, generator, place, torch.float32), None
     # The reference works in the text's dtype here, and draws picture and noise from one generator, in this order.
     dtype = call.text.positive[0].dtype
     posterior = call.latents.posterior
@@ -97,7 +121,10 @@ def _initial(family: Family, call: Call, schedule: Schedule, shape: tuple[int, .
         picture = call.latents.samples.torch().to(place, dtype)
     noise = _drawn(shape, generator, place, dtype)
     noisy: torch.Tensor = schedule.scheduler.scale_noise(picture, schedule.timesteps[:1], noise)
-    return noisy
+    if call.mask is None:
+        return noisy, None
+    mask = family.inpaint_mask(call.mask, call.latents.width, call.latents.height, shape).to(place, dtype)
+    return noisy, _Kept(picture, noise, mask)
 
 
 def _drawn(shape: tuple[int, ...], generator: torch.Generator, place: torch.device, dtype: torch.dtype) -> torch.Tensor:

@@ -526,6 +526,23 @@ FAULTS: Final = (
         "(samples.to(vae.dtype) / vae.config.scaling_factor) + vae.config.shift_factor",
         "(samples.to(vae.dtype) + vae.config.shift_factor) / vae.config.scaling_factor", ("tests/nodes/test_zimage_equals_diffusers.py",),
     ),
+    Fault(
+        "what a mask keeps is put back without its noise", "nodes/sampling/loop.py",
+        "picture = schedule.scheduler.scale_noise(self.picture, following, self.noise) if len(following) else self.picture",
+        "picture = self.picture", ("tests/nodes/test_zimage_equals_diffusers.py",),
+    ),
+    Fault(
+        "a mask is brought to the latents before it is made black and white", "nodes/families/zimage.py",
+        "(levels >= 0.5).astype(np.float32)", "levels", ("tests/nodes/test_zimage_equals_diffusers.py",),
+    ),
+    Fault(
+        "a mask without a picture is taken", "nodes/denoise.py",
+        '    if latents.is_empty and not _is_empty(inputs, "mask"):\n', "    if False:\n", ("tests/nodes/test_denoise.py",),
+    ),
+    Fault(
+        "transparent places of a mask are kept", "nodes/mask.py",
+        '    return opaque if read == "alpha" else _inverted(opaque)\n', "    return opaque\n", ("tests/nodes/test_mask.py",),
+    ),
     # ---- saved workflows ----
     Fault(
         "If-Match is ignored", "server/library/precondition.py",

@@ -16,9 +16,20 @@ from nodes.latents import check_size, empty_latents
 from nodes.sampling.options import StepCache
 from nodes.sampling.preview import encoded_preview, projected
 from nodes.tensors import WireTensor
-from nodes.values import Latents, Posterior, TextEmbedding
+from nodes.values import Latents, Mask, Posterior, TextEmbedding
 
-resolve = declaration_of(denoise).resolve
+
+def resolve(inputs):
+    """As planning asks, with nothing linked to `mask` unless a test says so."""
+    return declaration_of(denoise).resolve({"mask": None, **inputs})
+
+
+def a_picture(count=1):
+    return Latents(64, 64, "z-image", WireTensor.of(torch.zeros(count, 4, 8, 8)))
+
+
+def a_mask(count=1):
+    return Mask(WireTensor.of(torch.ones(count, 1, 64, 64)))
 
 
 def test_steps_and_guidance_come_from_the_model_if_not_set(tiny):
@@ -135,6 +146,45 @@ def test_several_pictures_or_texts_in_one_value_are_refused(tiny, embed):
     with pytest.raises(Refused, match="negative holds 3, but denoise draws one picture; give it one") as refusal:
         resolve({"denoiser": tiny.denoiser, "positive": text, "negative": texts})
     assert refusal.value.port == "negative"
+
+
+def test_strength_is_one_where_a_mask_says_what_to_change(tiny):
+    asked = {"denoiser": tiny.denoiser, "strength": None, "latents": a_picture()}
+    assert resolve({**asked, "mask": a_mask()}) == {"strength": 1.0}
+    assert declaration_of(denoise).resolve(asked) == {"strength": 1.0}  # linked, but not known yet
+    assert resolve({**asked, "mask": a_mask(), "strength": 0.3}) == {}
+
+
+@pytest.mark.parametrize("mask", [{"mask": a_mask()}, {}], ids=["known", "linked"])
+def test_a_mask_without_a_picture_is_refused_while_planning(tiny, mask):
+    message = r"a mask is linked, but the latents are empty: .*\. Link encode_image to latents, or remove the mask"
+    with pytest.raises(Refused, match=message) as refusal:
+        declaration_of(denoise).resolve({"denoiser": tiny.denoiser, "latents": Latents(64, 64), **mask})
+    assert refusal.value.port == "mask"
+
+
+def test_several_masks_in_one_value_are_refused(tiny):
+    with pytest.raises(Refused, match="mask holds 3, but denoise draws one picture; give it one") as refusal:
+        resolve({"denoiser": tiny.denoiser, "latents": a_picture(), "mask": a_mask(3)})
+    assert refusal.value.port == "mask"
+
+
+def test_a_mask_that_holds_no_numbers_is_an_error(render, recording):
+    mask = Mask(WireTensor.of(torch.full((1, 1, 64, 80), float("nan"))))
+    start = render(recording()).latents
+    with pytest.raises(ValueError, match="the mask holds values that are no numbers; link another one"):
+        render(recording(), latents=start, mask=mask)
+
+
+def test_a_step_cache_leaves_what_a_mask_keeps_alone(render, recording):
+    start = render(recording()).latents
+    half = torch.zeros(1, 1, 64, 80)
+    half[..., :40] = 1
+    asked = {"latents": start, "mask": Mask(WireTensor.of(half)), "steps": 6}
+    sampled = render(recording(), step_cache=StepCache("first_block", "fast", threshold=5.0), **asked)
+    assert sampled.steps_computed < 6
+    assert torch.equal(sampled.latents.samples.torch()[..., 5:], start.samples.torch()[..., 5:])
+    assert not torch.equal(sampled.latents.samples.torch()[..., :5], start.samples.torch()[..., :5])
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import shutil
@@ -116,6 +118,27 @@ def test_a_workflow_gives_the_librarys_picture_and_is_remembered(run, references
 def test_what_cannot_work_is_refused_while_planning(engine, changes, message):
     with pytest.raises(WorkflowError, match=message):
         engine.plan(engine.load(workflow(**changes)))
+
+
+def test_a_mask_that_is_not_opened_yet_is_refused_while_planning_where_there_is_no_picture(engine, tmp_path):
+    data = io.BytesIO()
+    Pillow.new("L", (64, 80)).save(data, "PNG")
+    digest = hashlib.sha256(data.getvalue()).hexdigest()
+    (tmp_path / "home/files").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "home/files" / digest).write_bytes(data.getvalue())
+    document = json.loads(workflow(sample={"mask": link("mask.mask")}))
+    document["nodes"]["mask"] = {"type": "load_mask", "inputs": {"file": {"file": "mask.png", "sha256": digest}}}
+    with pytest.raises(WorkflowError, match=r"sample.mask: a mask is linked, but the latents are empty: .* Link encode_image"):
+        engine.plan(engine.load(json.dumps(document)))
+
+
+def test_what_draws_without_a_mask_has_the_key_that_it_had_before_there_were_masks(engine):
+    plan = engine.plan(engine.load(workflow()))
+    (sample,) = (task for task, node in enumerate(plan.tasks.node) if plan.tasks.compiled.ids[node] == "sample")
+    assert sorted(plan.tasks.constants[sample]) == [
+        "denoiser", "guidance", "latents", "scheduler", "seed", "steps", "strength",
+    ]  # fmt: skip
+    assert sorted(ref.port for ref in plan.tasks.refs[sample]) == ["negative", "positive"]
 
 
 @pytest.mark.slow

@@ -68,6 +68,30 @@ def test_image_to_image_equals_the_library(pipeline, embed):
     assert torch.equal(sampled.latents.samples.torch(), expected)
 
 
+@pytest.mark.parametrize("guidance", [0.0, 2.0])
+def test_inpainting_equals_the_library(pipeline, embed, guidance):
+    from diffusers import ZImageInpaintPipeline
+    from PIL import Image as Pillow
+
+    from nodes.grey import from_grey
+    from nodes.image import to_pictures
+
+    model = load_pipeline("mini")
+    mask = Pillow.new("L", (64, 64), 0)
+    mask.paste(255, (20, 8, 60, 44))
+    sampled = denoise(
+        model.denoiser, model.scheduler, embed(model, PROMPT), encode_image(model.vae, picture()), negative=embed(model, ""),
+        mask=from_grey([mask]), guidance=guidance, seed=12,
+    )  # fmt: skip
+    inpainting = ZImageInpaintPipeline(**pipeline.components)
+    inpainting.set_progress_bar_config(disable=True)
+    expected = inpainting(
+        prompt=PROMPT, image=to_pictures(picture())[0], mask_image=mask, negative_prompt="", guidance_scale=guidance,
+        num_inference_steps=model.denoiser.steps, generator=torch.Generator().manual_seed(12), output_type="latent",
+    ).images  # fmt: skip
+    assert torch.equal(sampled.latents.samples.torch(), expected)
+
+
 def picture() -> Image:
     """A green square on white."""
     from PIL import Image as Pillow

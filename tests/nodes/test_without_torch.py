@@ -50,7 +50,7 @@ from nodes.denoise import denoise, fb_cache
 from nodes.latents import empty_latents
 from nodes.load import load_pipeline
 model = load_pipeline("tiny")
-known = {"denoiser": model.denoiser, "latents": empty_latents(64, 64), "steps": None, "step_cache": fb_cache("fast")}
+known = {"denoiser": model.denoiser, "latents": empty_latents(64, 64), "steps": None, "step_cache": fb_cache("fast"), "mask": None}
 filled = declaration_of(denoise).resolve(known)
 print(model.denoiser.dtype, filled["steps"], filled["step_cache"].threshold)
 """

@@ -313,6 +313,20 @@ def test_the_picture_beside_a_workflow_is_changed(
     assert states(again.json)["denoise"] == "cached"
 
 
+def test_a_part_of_the_picture_beside_a_workflow_is_drawn_anew_and_the_rest_is_kept(
+    latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(models))
+    path = on_tiny("mini_inpaint", write_workflow, tmp_path)
+    found = latentgraph("run", path, "--set", "steps=4", "--json").json
+    assert found["state"] == "done", found
+    before, after = (Image.open(one).convert("RGB") for one in (tmp_path / "mini_input.png", found["outputs"]["image"]))
+    assert after.crop((0, 0, 32, 64)).tobytes() == before.crop((0, 0, 32, 64)).tobytes()
+    assert after.crop((32, 0, 64, 64)).tobytes() != before.crop((32, 0, 64, 64)).tobytes()
+    again = latentgraph("run", path, "--set", "steps=4", "--set", f"mask={tmp_path / 'mini_input.png'}", "--json")
+    assert states(again.json)["denoise"] == "done"
+
+
 def test_the_grid_draws_every_cell_and_encodes_each_text_once(
     latentgraph: Command, models: Path, write_workflow, tmp_path, monkeypatch
 ) -> None:

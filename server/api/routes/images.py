@@ -108,7 +108,8 @@ async def edit_images(call: Call) -> ImagesView:
     """Draw pictures from a picture with a saved workflow, and wait for them.
 
     The fields of /v1/images/generations as parts, and the files `image` and `mask`, which go to the named inputs of these
-    names. Files are kept as by POST /v1/files.
+    names. Files are kept as by POST /v1/files. A node `load_mask` reads a mask as OpenAI's API wants it: transparent places
+    are drawn anew; of one without transparency the white ones. Without `mask` the workflow's own is used.
     """
     fields, files = await _parts(call)
     try:

@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 3ba6e7b9156b44afef2bc745807c9eab3061ebbd1f610337e605c27b1a4a4378. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 52411eb3079fe2a46921d4bd11fefc80d4087b5d83667895b4a6fd7f8a3985a1. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -358,7 +358,8 @@ export interface paths {
         /**
          * Draw pictures from a picture with a saved workflow, and wait for them
          * @description The fields of /v1/images/generations as parts, and the files `image` and `mask`, which go to the named inputs of these
-         *     names. Files are kept as by POST /v1/files.
+         *     names. Files are kept as by POST /v1/files. A node `load_mask` reads a mask as OpenAI's API wants it: transparent places
+         *     are drawn anew; of one without transparency the white ones. Without `mask` the workflow's own is used.
          */
         post: operations["edit_images"];
         delete?: never;

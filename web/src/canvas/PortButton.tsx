@@ -25,7 +25,7 @@ interface Props {
 }
 
 /**
- * A port: round takes one value, square a list, a rhombus any type; hollow may be left out. Its colour is its type's.
+ * A port: round takes one value, a leaf a mask, square a list, a rhombus any type; hollow may be left out. Its colour is its type's.
  * Press and draw, or Enter and arrows, to connect it; Delete takes a linked input's wire off.
  */
 export const PortButton = memo(function PortButton({ path, node, port, side, link, mood, tabIndex }: Props): ReactNode {

@@ -8,7 +8,7 @@ import { elementType } from "../model/measure";
 export type Colour = (typeof COLOURS)[number];
 
 const KNOWN: { readonly [type: string]: Colour } = {
-  Image: "blue", Latents: "pink", TextEmbedding: "orange", TextEncoder: "yellow", Tokenizer: "yellow", Tokens: "orange",
+  Image: "blue", Mask: "green", Latents: "pink", TextEmbedding: "orange", TextEncoder: "yellow", Tokenizer: "yellow", Tokens: "orange",
   Denoiser: "purple", Vae: "red", Scheduler: "teal", StepCache: "teal", Curve: "teal", text: "green", int: "grey", float: "grey", bool: "grey",
 };
 

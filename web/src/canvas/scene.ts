@@ -214,9 +214,10 @@ function samePoints(a: readonly Point[], b: readonly (readonly [number, number])
   return a.length === b.length && a.every((point, at) => point.x === b[at]?.[0] && point.y === b[at]?.[1]);
 }
 
-/** The kinds of ports by look: what is drawn round, square or as a rhombus (never told by colour alone). */
-export function shapeOf(port: InputPort | OutputPort): "one" | "list" | "any" {
+/** The kinds of ports by look: what is drawn round, square, as a rhombus or as a leaf (never told by colour alone). */
+export function shapeOf(port: InputPort | OutputPort): "one" | "list" | "any" | "mask" {
   if (port.type.startsWith("list[")) return "list";
+  if (port.type === "Mask") return "mask";
   return isAny(port.type) ? "any" : "one";
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { Catalogue, NodeType } from "./catalogue";
-import { type WorkflowDocument, emptyDocument } from "./document";
-import { addLoader, feedMask, loaderOf, maskLoader } from "./feed";
+import { emptyDocument } from "./document";
+import { addLoader, loaderOf, maskLoader } from "./feed";
 
 function type(id: string, inputs: object[], gives: string): NodeType {
   const port = { optional: false, doc: "", was: [] };
@@ -15,18 +15,12 @@ function type(id: string, inputs: object[], gives: string): NodeType {
 const file = (kinds: string[]): object => ({ name: "file", type: "text", hint: { hint: "file", kinds } });
 const loadImage = type("load_image", [file(["image"])], "Image");
 const loadMask = type("load_mask", [file(["image"])], "Mask");
-const inpaint = type("inpaint", [{ name: "image", type: "Image" }, { name: "mask", type: "Mask" }], "Image");
 
 function catalogue(...types: NodeType[]): Catalogue {
   const fits = { Image: { Image: "direct" }, Mask: { Mask: "direct" } } as const;
   return { version: "1", types: new Map(types.map((one) => [one.id, one])), plain: new Set(), fits };
 }
 const sha256 = "a".repeat(64);
-const drawing: WorkflowDocument = {
-  ...emptyDocument(),
-  nodes: { inpaint: { type: "inpaint", inputs: {} } },
-  view: { nodes: { inpaint: { x: 600, y: 100 } } },
-};
 
 test("a picture is opened by load_image, though load_mask takes pictures too", () => {
   expect(loaderOf(catalogue(loadMask, loadImage), "image")?.type.id).toBe("load_image");
@@ -47,22 +41,4 @@ test("a file becomes a node with a free id at the place", () => {
   expect(Object.keys(twice.nodes)).toHaveLength(2);
   expect(twice.nodes["load_image"]).toEqual({ type: "load_image", inputs: { file: { file: "cat.png", sha256 } } });
   expect(twice.view?.nodes?.["load_image"]).toEqual({ x: 10, y: 20 });
-});
-
-test("a mask is wired to the Mask port of the selected node and put left of it", () => {
-  const known = catalogue(loadImage, loadMask, inpaint);
-  const loader = maskLoader(known);
-  if (loader === undefined) throw new Error("there is load_mask");
-  const fed = feedMask("", known, loader, { file: "mask.png", sha256 }, "inpaint", { x: 0, y: 0 })(drawing);
-  expect(fed.nodes["inpaint"]?.inputs).toEqual({ mask: { link: "load_mask.mask" } });
-  expect(fed.view?.nodes?.["load_mask"]?.x).toBeLessThan(600);
-});
-
-test("a mask that only load_image can open is not wired to a Mask port that it does not fit", () => {
-  const known = catalogue(loadImage, inpaint);
-  const loader = maskLoader(known);
-  if (loader === undefined) throw new Error("there is load_image");
-  const fed = feedMask("", known, loader, { file: "mask.png", sha256 }, "inpaint", { x: 0, y: 0 })(drawing);
-  expect(fed.nodes["inpaint"]?.inputs).toEqual({});
-  expect(fed.nodes["load_image"]).toBeDefined();
 });

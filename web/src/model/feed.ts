@@ -1,10 +1,9 @@
-/** Edits that bring a file into a graph: a node that loads it, wired where it is wanted. */
+/** Edits that bring a file into a graph: a node that loads it. Where masks go is `masks.ts`. */
 
-import type { Catalogue, InputPort, NodeType } from "./catalogue";
+import type { Catalogue, NodeType } from "./catalogue";
 import { type FileValue, type ScopeId, type WorkflowDocument, scopeOf } from "./document";
-import { addNode, connect, freshId } from "./edit";
+import { addNode, freshId } from "./edit";
 import type { Edit } from "./history";
-import { portsOf } from "./ports";
 
 interface Point {
   readonly x: number;
@@ -19,9 +18,6 @@ export interface Loader {
   /** The port that gives its content. */
   readonly output: string;
 }
-
-/** How far left of the node that it feeds a loader is put. */
-const BESIDE = 320;
 
 /** The type that opens a file of this kind ("image", "video"); undefined if there is none. */
 export function loaderOf(catalogue: Catalogue, kind: string): Loader | undefined {
@@ -57,30 +53,4 @@ export function addLoader(scope: ScopeId, loader: Loader, file: FileValue, at: P
 /** "pack/load_mask" is wanted as "load_mask". */
 function wantedId(type: string): string {
   return type.split("/").at(-1) ?? type;
-}
-
-/** The port of a node that a mask goes to: one of type Mask, a free one first. */
-export function maskPort(document: WorkflowDocument, scope: ScopeId, catalogue: Catalogue, node: string): InputPort | undefined {
-  const masks = portsOf(document, scope, catalogue, node).inputs.filter((port) => port.type === "Mask");
-  const held = scopeOf(document, scope).nodes[node]?.inputs ?? {};
-  return masks.find((port) => held[port.name] === undefined) ?? masks[0];
-}
-
-/**
- * A painted mask as a node beside the one selected, wired to its Mask port if it has one: one edit.
- *
- * Without a selected node it is put at `at`, unwired.
- */
-export function feedMask(scopeId: ScopeId, catalogue: Catalogue, loader: Loader, file: FileValue, selected: string | undefined, at: Point): Edit {
-  return (document) => {
-    const scope = scopeOf(document, scopeId);
-    const beside = selected === undefined ? undefined : scope.view?.nodes?.[selected];
-    const place = beside === undefined ? at : { x: (beside.x ?? 0) - BESIDE, y: (beside.y ?? 0) + 120 };
-    const { edit, id } = addLoader(scopeId, loader, file, place);
-    const made = edit(document);
-    const port = selected === undefined ? undefined : maskPort(document, scopeId, catalogue, selected);
-    const gives = loader.type.outputs.find((output) => output.name === loader.output)?.type ?? "";
-    if (port === undefined || catalogue.fits[gives]?.[port.type] === undefined) return made;
-    return connect(scopeId, `${id(document)}.${loader.output}`, `${selected}.${port.name}`)(made);
-  };
 }

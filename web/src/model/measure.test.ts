@@ -54,6 +54,7 @@ describe("the picture below a node", () => {
   it("is that of its first picture, or the file that it saved", () => {
     expect(pictureOf({ inputs: [], outputs: [file, image] }, type(false))).toEqual({ port: "image", isSaved: false });
     expect(pictureOf({ inputs: [input("image", "Image")], outputs: [file] }, type(true))).toEqual({ port: "file", isSaved: true });
+    expect(pictureOf({ inputs: [input("mask", "Mask")], outputs: [{ name: "mask", type: "Mask", doc: "" }] }, type(false))).toEqual({ port: "mask", isSaved: false });
     expect(pictureOf({ inputs: [], outputs: [file] }, type(false))).toBeNull();
   });
 

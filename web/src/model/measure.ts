@@ -17,6 +17,9 @@ const FOOT = 27;
 /** What automatic placing leaves free below a node that shows a picture there. */
 const PICTURE_ROOM = 208;
 
+/** Wire types whose values are pictures (`PICTURES` of `server/library/value_pictures.py`). */
+const PICTURES: ReadonlySet<string> = new Set(["Image", "Mask"]);
+
 /** Wire types whose values can be written into a workflow (`graph/types.py`). */
 const PLAIN: ReadonlySet<string> = new Set(["bool", "float", "int", "text"]);
 
@@ -67,7 +70,7 @@ export interface PicturePort {
 /** Nodes that let one choose a picture show it in their own rows already. */
 export function pictureOf(ports: Ports, type: NodeType | undefined): PicturePort | null {
   if (ports.inputs.some((input) => input.hint?.hint === "file")) return null;
-  const picture = ports.outputs.find((output) => elementType(output.type) === "Image");
+  const picture = ports.outputs.find((output) => PICTURES.has(elementType(output.type)));
   if (picture !== undefined) return { port: picture.name, isSaved: false };
   const name = type?.effect === true ? ports.outputs.find((output) => elementType(output.type) === "text") : undefined;
   return name === undefined ? null : { port: name.name, isSaved: true };

@@ -2,6 +2,9 @@
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 
+import { fetchBlob } from "../api/results";
+import { type MaskTarget, keyOf } from "../model/masks";
+import { trying } from "../panels/gallery/actions";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
@@ -11,43 +14,52 @@ import { ZoomPane } from "../viewer/ZoomPane";
 import { useStage } from "../viewer/stage";
 import viewer from "../viewer/viewer.module.css";
 import { scaleOf } from "../viewer/zoom";
-import { drawAll, levels } from "./draw";
+import { drawAll, levels, readMask } from "./draw";
 import styles from "./painter.module.css";
 import { greyPng } from "./png";
-import { sendMask } from "./send";
-import { BLANK, type Painting, type Tool, did, isBlank, redo, sized, undo, visible } from "./strokes";
+import { placesForMask, sendMask } from "./send";
+import { BLANK, type Painting, type Tool, did, isBlank, onGiven, redo, sized, undo, visible } from "./strokes";
 import { usePainting } from "./usePainting";
 import { downloadBlob } from "../ui/download";
 
 export interface Paintable {
   readonly url: string;
   readonly name: string;
+  /** Address of a mask that is there already: it is painted on. */
+  readonly mask?: string;
 }
 
 /** The mask is drawn in one colour; others, for pictures in which it cannot be seen, are that one turned. */
 const COLOURS = ["none", "hue-rotate(150deg)", "hue-rotate(250deg)"];
 
-/** What was painted, by picture: closing the painter by mistake loses nothing. */
+/** What was painted, by picture and by the mask that was there: closing the painter by mistake loses nothing. */
 const kept = new Map<string, Painting>();
 
 export function openMaskPainter(picture: Paintable): void {
   showDialog(<MaskPainter {...picture} />);
 }
 
-function MaskPainter({ url, name }: Paintable): ReactNode {
+function MaskPainter({ url, name, mask: given }: Paintable): ReactNode {
   const t = useTexts();
   const stage = useStage();
-  const [painting, setPainting] = useState<Painting>(kept.get(url) ?? BLANK);
+  const key = `${url} ${given ?? ""}`;
+  const [painting, setPainting] = useState<Painting>(kept.get(key) ?? BLANK);
+  const [isFresh] = useState(!kept.has(key));
   const [tool, setTool] = useState<Tool>("brush");
   const [radius, setRadius] = useState(0);
   const [isPanning, setPanning] = useState(false);
   const [isSending, setSending] = useState(false);
   const [colour, setColour] = useState(0);
+  const [places] = useState(placesForMask);
+  const [place, setPlace] = useState<MaskTarget>(places[0] ?? { kind: "node" });
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = stage.picture;
   const isReady = picture.width > 1;
-  useEffect(() => void kept.set(url, painting), [url, painting]);
+  useEffect(() => void kept.set(key, painting), [key, painting]);
   useEffect(() => { if (radius === 0 && isReady) setRadius(sized(Math.max(picture.width, picture.height) / 20, 0)); }, [radius, isReady, picture]);
+
+  const latest = useRef(painting);
+  latest.current = painting;
 
   const change = (next: Painting): void => {
     setPainting(next);
@@ -55,6 +67,13 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
     if (context) drawAll(context, visible(next));
   };
   useEffect(() => { if (isReady) change(painting); }, [isReady]); // the canvas got its size, which empties it
+  useEffect(() => {
+    if (given === undefined || !isFresh || !isReady) return;
+    void trying(async () => {
+      const mask = await readMask(await fetchBlob(given));
+      change(onGiven(latest.current, mask));
+    });
+  }, [given, isFresh, isReady]);
   const brush = usePainting({ canvas, tool, radius, isOff: isPanning || !isReady, scale: scaleOf(stage.zoom, picture, stage.frame), onStroke: (used, dabs) => setPainting((now) => did(now, { kind: "stroke", tool: used, dabs })) });
   const resize = (steps: number): void => setRadius((now) => sized(now, steps));
 
@@ -87,9 +106,10 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
           <ZoomBar {...stage} />
           <span className={viewer["gap"]} />
           <Button disabled={isSending} onClick={() => void finish((mask) => { downloadBlob(mask, maskName); return false; })}><Icon name="download" /> {t("gallery.download")}</Button>
-          <Button kind="primary" disabled={isSending || isBlank(painting)} title={isBlank(painting) ? t("gallery.paint_first") : ""} onClick={() => void finish((mask) => sendMask(mask, maskName))}>
+          <Button kind="primary" disabled={isSending || isBlank(painting)} title={isBlank(painting) ? t("gallery.paint_first") : ""} onClick={() => void finish((mask) => sendMask(mask, maskName, place))}>
             {t("gallery.use_mask")}
           </Button>
+          {places.length > 1 && <Places places={places} chosen={place} onChoose={setPlace} />}
         </div>
         <ZoomPane
           zoom={stage.zoom} onZoom={stage.setZoom} picture={picture} label={t("gallery.paint_title", { name })} onFrame={stage.setFrame}
@@ -106,6 +126,30 @@ function MaskPainter({ url, name }: Paintable): ReactNode {
       </div>
     </Dialog>
   );
+}
+
+interface PlacesProps {
+  readonly places: readonly MaskTarget[];
+  readonly chosen: MaskTarget;
+  readonly onChoose: (place: MaskTarget) => void;
+}
+
+/** Where the mask goes: said before it is sent. */
+function Places({ places, chosen, onChoose }: PlacesProps): ReactNode {
+  const t = useTexts();
+  return (
+    <select
+      className={styles["places"]} aria-label={t("gallery.mask_place")} value={keyOf(chosen)}
+      onChange={(event) => { const found = places.find((one) => keyOf(one) === event.target.value); if (found !== undefined) onChoose(found); }}
+    >
+      {places.map((one) => <option key={keyOf(one)} value={keyOf(one)}>{placeTitle(one, t)}</option>)}
+    </select>
+  );
+}
+
+function placeTitle(place: MaskTarget, t: ReturnType<typeof useTexts>): string {
+  if (place.kind === "file") return t("gallery.mask_to_file", { node: place.node });
+  return place.kind === "port" ? t("gallery.mask_to_port", { to: place.to }) : t("gallery.mask_to_node");
 }
 
 interface ToolsProps {

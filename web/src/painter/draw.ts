@@ -7,6 +7,7 @@ import type { Dab, Deed, Tool } from "./strokes";
 
 /** Shown over the picture, whatever its colours. */
 const COLOUR = "#ff2d6f";
+const [RED, GREEN, BLUE] = [0xff, 0x2d, 0x6f];
 
 export function drawAll(context: CanvasRenderingContext2D, deeds: readonly Deed[]): void {
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
@@ -17,6 +18,7 @@ function drawDeed(context: CanvasRenderingContext2D, deed: Deed): void {
   const { width, height } = context.canvas;
   context.fillStyle = COLOUR;
   if (deed.kind === "clear") context.clearRect(0, 0, width, height);
+  else if (deed.kind === "given") context.drawImage(deed.mask as CanvasImageSource, 0, 0, width, height); // it is what `readMask` gave
   else if (deed.kind === "stroke") deed.dabs.forEach((dab, index) => drawDab(context, deed.tool, deed.dabs[index - 1], dab));
   else {
     context.globalCompositeOperation = deed.kind === "invert" ? "xor" : "source-over";
@@ -43,6 +45,31 @@ export function drawDab(context: CanvasRenderingContext2D, tool: Tool, before: D
   }
   context.fill();
   context.globalCompositeOperation = "source-over";
+}
+
+/** A mask file as the node `load_mask` reads it by itself, to be drawn on: its transparency if it has any, else its luminance. */
+export async function readMask(file: Blob): Promise<OffscreenCanvas> {
+  const bitmap = await createImageBitmap(file);
+  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+  const context = canvas.getContext("2d");
+  if (context === null) throw new Error("this browser gives no place to draw");
+  context.drawImage(bitmap, 0, 0);
+  const pixels = context.getImageData(0, 0, bitmap.width, bitmap.height);
+  pixels.data.set(asDrawn(pixels.data));
+  context.putImageData(pixels, 0, 0);
+  return canvas;
+}
+
+/** Pixels (red, green, blue, alpha) of a mask file as the mask is drawn: in its colour, opaque where it is. */
+export function asDrawn(pixels: Uint8ClampedArray): Uint8ClampedArray {
+  const drawn = new Uint8ClampedArray(pixels.length);
+  let isOpaque = true;
+  for (let at = 3; at < pixels.length && isOpaque; at += 4) isOpaque = pixels[at] === 255;
+  for (let at = 0; at < pixels.length; at += 4) {
+    const [red = 0, green = 0, blue = 0, alpha = 0] = pixels.subarray(at, at + 4);
+    drawn.set([RED, GREEN, BLUE, isOpaque ? 0.299 * red + 0.587 * green + 0.114 * blue : 255 - alpha], at);
+  }
+  return drawn;
 }
 
 /** The mask as grey levels, a byte per pixel: white is where it is. */

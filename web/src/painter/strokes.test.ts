@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { BLANK, type Deed, did, isBlank, pressed, redo, sized, undo, visible } from "./strokes";
+import { BLANK, type Deed, did, isBlank, onGiven, pressed, redo, sized, undo, visible } from "./strokes";
 
 const stroke: Deed = { kind: "stroke", tool: "brush", dabs: [{ x: 1, y: 2, radius: 3 }] };
 const rubbed: Deed = { kind: "stroke", tool: "eraser", dabs: [{ x: 1, y: 2, radius: 3 }] };
@@ -49,4 +49,13 @@ test("a pen paints wider the harder it is pressed, a mouse always full", () => {
   expect(pressed(10, "mouse", 0.5)).toBe(10);
   expect(pressed(10, "pen", 1)).toBe(10);
   expect(pressed(10, "pen", 0.2)).toBeLessThan(pressed(10, "pen", 0.8));
+});
+
+test("a mask that was there lies below what was painted, counts as painted, and goes with a clear", () => {
+  const mask = {};
+  const painting = onGiven(did(BLANK, stroke), mask);
+  expect(visible(painting)).toEqual([{ kind: "given", mask }, stroke]);
+  expect(isBlank(onGiven(BLANK, mask))).toBe(false);
+  expect(isBlank(did(onGiven(BLANK, mask), { kind: "clear" }))).toBe(true);
+  expect(undo(undo(painting)).deeds).toEqual([]);
 });

@@ -11,7 +11,9 @@ export type Deed =
   | { readonly kind: "stroke"; readonly tool: Tool; readonly dabs: readonly Dab[] }
   | { readonly kind: "clear" }
   | { readonly kind: "fill" }
-  | { readonly kind: "invert" };
+  | { readonly kind: "invert" }
+  /** A mask that was there before, drawn over all; only `draw.ts` looks into it. */
+  | { readonly kind: "given"; readonly mask: object };
 export type Tool = "brush" | "eraser";
 
 export interface Painting {
@@ -30,6 +32,11 @@ export function did(painting: Painting, deed: Deed): Painting {
   const last = painting.deeds.at(-1);
   if (deed.kind === "clear" && (last === undefined || last.kind === "clear")) return painting;
   return { deeds: [...painting.deeds, deed], undone: [] };
+}
+
+/** With a mask that was there before, below all that was painted since. */
+export function onGiven(painting: Painting, mask: object): Painting {
+  return { ...painting, deeds: [{ kind: "given", mask }, ...painting.deeds] };
 }
 
 export function undo(painting: Painting): Painting {

@@ -80,6 +80,11 @@ const texts: Same<typeof en> = {
   use_mask: "Im Workflow verwenden",
   paint_first: "Male zuerst etwas: Die Maske ist leer.",
   paint_help: "B Pinsel · E Radierer · [ und ] Größe · I umkehren · Strg+Z rückgängig · Rad vergrößert · Leertaste und Ziehen verschiebt · 0 einpassen, 1 100 %. Was bemalt ist, ist dort, wo etwas geschehen soll.",
+  mask_place: "Wohin die Maske geht",
+  mask_to_file: "anstelle der Maske von {node}",
+  mask_to_port: "an {to}",
+  mask_to_node: "als eigener Knoten",
+  mask_replaced: "Die Maske ist im Workflow: {node} öffnet sie jetzt.",
   mask_wired: "Die Maske ist im Workflow, verbunden mit {to}.",
   mask_added: "Die Maske ist im Workflow: Ein Knoten {type} öffnet sie. Verbinde ihn mit dem, was sie braucht.",
   pasted: "eingefügt",
@@ -101,7 +106,7 @@ const texts: Same<typeof en> = {
   command_files: "Dateien zeigen",
   command_parameters: "Parameter zeigen",
   command_form: "Nur Formular und Ergebnis zeigen",
-  command_mask: "Maske auf das gewählte Bild malen",
+  command_mask: "Maske für den gewählten Knoten malen",
   group: "Ergebnisse",
 };
 export default texts;
