@@ -7,6 +7,7 @@ import { insertOnWire, moveItems } from "../model/edit";
 import { wiresFrom, wiresTo } from "../model/graph";
 import type { Edit } from "../model/history";
 import { activeDocument, newId, useDocuments } from "../state/documents";
+import { preferences } from "../state/preferences";
 import { type Box, type Point, around, grown, holds, isIn, middleOf, nearest, snapped } from "./geometry";
 import { couldFit, currentScene } from "./linking";
 import { useLocal } from "./local";
@@ -15,7 +16,7 @@ import type { NodeItem, Scene, WireItem } from "./scene";
 interface Drag {
   readonly scene: Scene;
   readonly ids: ReadonlySet<string>;
-  /** Where everything that moves was: the dragged items, and what lies in dragged frames. */
+  /** Where everything that moves was: the item that the pointer holds, the others dragged with it, and what lies in dragged frames. */
   readonly base: ReadonlyMap<string, Point>;
   /** The node that may be put into a wire: dragged alone and not linked. */
   readonly loose: NodeItem | null;
@@ -24,6 +25,7 @@ interface Drag {
 let drag: Drag | null = null;
 const REACH = 36;
 
+/** The first of these is the one that the pointer holds: it goes onto the grid, and the others keep their places to it. */
 export function startDrag(ids: Iterable<string>, isCopying: boolean): void {
   const scene = currentScene();
   if (scene === null) return;
@@ -37,23 +39,13 @@ export function startDrag(ids: Iterable<string>, isCopying: boolean): void {
   useLocal.setState({ moved: new Map(base), isCopying, into: null });
 }
 
-/** All dragged items have gone this far from where they were. */
+/** The pointer has gone this far from where it was pressed. */
 export function dragBy(by: Point): void {
   if (drag === null) return;
-  const moved = new Map([...drag.base].map(([id, at]) => [id, { x: snapped(at.x + by.x), y: snapped(at.y + by.y) }]));
-  moveTo(moved);
-}
-
-/** Dragged items are here; what lies in frames goes with them. */
-export function dragTo(places: ReadonlyMap<string, Point>): void {
-  if (drag === null) return;
-  const [first] = places;
-  const from = first === undefined ? undefined : drag.base.get(first[0]);
-  if (first === undefined || from === undefined) return;
-  const by = { x: first[1].x - from.x, y: first[1].y - from.y };
-  const moved = new Map<string, Point>();
-  for (const [id, at] of drag.base) moved.set(id, places.get(id) ?? { x: at.x + by.x, y: at.y + by.y });
-  moveTo(moved);
+  const [held] = drag.base.values();
+  if (held === undefined) return;
+  const go = preferences().snap ? { x: snapped(held.x + by.x) - held.x, y: snapped(held.y + by.y) - held.y } : by;
+  moveTo(new Map([...drag.base].map(([id, at]) => [id, { x: at.x + go.x, y: at.y + go.y }])));
 }
 
 function moveTo(moved: ReadonlyMap<string, Point>): void {
