@@ -10,6 +10,8 @@ interface Kept {
 export class FakeServer {
   readonly drafts = new Map<string, Kept>();
   readonly workflows = new Map<string, Kept>();
+  /** "page": what pages keep for their user. */
+  readonly settings = new Map<string, Kept>([["page", { document: {}, workflow: null, base: null, etag: "e0" }]]);
   /** No answer at all, and nothing is done. */
   isAway = false;
   /** It answers, but no change comes through. */
@@ -22,6 +24,8 @@ export class FakeServer {
   #running = 0;
   #gate: Promise<void> = Promise.resolve();
   #open: () => void = () => {};
+  #late: ((asked: string) => boolean) | undefined;
+  #lateGate: Promise<void> = Promise.resolve();
   #numbers = 0;
 
   count(method: string): number {
@@ -35,6 +39,22 @@ export class FakeServer {
 
   release(): void {
     this.#open();
+  }
+
+  /** What is asked is done at once, but the answer to requests like this one comes only after the returned function is called. */
+  delay(pattern: RegExp): () => void {
+    let release = (): void => {};
+    this.#late = (asked) => pattern.test(asked);
+    this.#lateGate = new Promise((resolve) => { release = resolve; });
+    return () => {
+      this.#late = undefined;
+      release();
+    };
+  }
+
+  /** Whether this was asked. */
+  wasAsked(pattern: RegExp): boolean {
+    return this.#asked.some((one) => pattern.test(one));
   }
 
   /** What another program writes. */
@@ -51,12 +71,13 @@ export class FakeServer {
     await this.#gate;
     this.#running -= method === "GET" ? 0 : 1;
     const answer = this.#answer(method, new URL(where, "http://server").pathname.split("/").slice(2), init);
+    if (this.#late?.(`${method} ${where}`) === true) await this.#lateGate;
     if (this.losesAnswers) throw new TypeError("Failed to fetch");
     return answer;
   };
 
   #answer(method: string, [kind = "", id]: string[], init: RequestInit): Response {
-    const shelf = kind === "drafts" ? this.drafts : this.workflows;
+    const shelf = kind === "drafts" ? this.drafts : kind === "settings" ? this.settings : this.workflows;
     if (id === undefined) return this.#list(kind);
     const key = decodeURIComponent(id);
     const found = shelf.get(key);

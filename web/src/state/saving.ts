@@ -72,8 +72,15 @@ export function keeperOf(id: string): Keeper | undefined {
   return keepers.get(id);
 }
 
+/** What a closed document was last, as long as the server does not have it: then it is opened from here. */
+export function unsentOf(id: string): Content | null {
+  const keeper = keepers.get(id);
+  return keeper === undefined || keeper.isKept || keeper.conflict !== null ? null : keeper.wanted;
+}
+
 /** Begin to watch the open documents; call it once. Stops when the result is called. */
 export function startSaving(): () => void {
+  areTabsHeld = false;
   const stops = [
     useDocuments.subscribe((state, before) => {
       if (state.open !== before.open) watch(state.open, before.open);
@@ -102,6 +109,7 @@ export function startSaving(): () => void {
     keepers.forEach((keeper) => keeper.stop());
     keepers.clear();
     remembered = null;
+    areTabsHeld = true; // a step that is still under way remembers nothing
     useSaving.setState({ states: {}, pristine: {}, closed: [], isRestored: false });
   };
 }
@@ -163,8 +171,22 @@ export async function wouldBeLost(id: string): Promise<boolean> {
 type RememberedTabs = Parameters<typeof keepTabs>[0];
 /** Panning the canvas changes the open documents sixty times a second, and the tabs never. */
 let remembered: RememberedTabs | null = null;
+/** While tabs are being opened again, those that were there are what is remembered: the page may be closed in between. */
+let areTabsHeld = false;
+
+/** Do this, and remember only what tabs there are when it is done. */
+export async function holdTabs<T>(step: () => Promise<T>): Promise<T> {
+  areTabsHeld = true;
+  try {
+    return await step();
+  } finally {
+    areTabsHeld = false;
+    rememberTabs();
+  }
+}
 
 function rememberTabs(): void {
+  if (areTabsHeld) return;
   const { open, active } = useDocuments.getState();
   const { pristine, closed } = useSaving.getState();
   const tabs = open.map((one) => ({
