@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 3ba6e7b9156b44afef2bc745807c9eab3061ebbd1f610337e605c27b1a4a4378. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 dac5a605776af223169736403984906d61744b37187e199781cb8d42458f07cf. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1301,6 +1301,12 @@ export interface components {
              */
             base?: string | null;
             /**
+             * Closed
+             * @description Whether its tab was closed: pages list it, and do not open it by themselves.
+             * @default false
+             */
+            closed?: boolean;
+            /**
              * Document
              * @description Whatever is being edited; it need not be a valid workflow.
              */
@@ -1321,6 +1327,8 @@ export interface components {
         DraftEntryView: {
             /** Base */
             base: string | null;
+            /** Closed */
+            closed: boolean;
             /** Etag */
             etag: string;
             /** Id */
@@ -1366,6 +1374,8 @@ export interface components {
         DraftView: {
             /** Base */
             base: string | null;
+            /** Closed */
+            closed: boolean;
             /** Document */
             document: {
                 [key: string]: unknown;
