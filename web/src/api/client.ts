@@ -28,6 +28,8 @@ type QueryOf<Operation extends keyof operations> = NonNullable<operations[Operat
 /** Of a request; the document in it is one of ours. */
 type WithWorkflow<Body> = Omit<Body, "workflow"> & { readonly workflow: WorkflowDocument | string };
 
+type WithDocument<Body> = Omit<Body, "document"> & { readonly document: WorkflowDocument };
+
 interface Options {
   readonly signal?: AbortSignal;
 }
@@ -100,9 +102,9 @@ export const listDrafts = (options: Options = {}): Promise<Schemas["DraftList"]>
 export const readDraft = (id: string): Promise<DraftView> => read(path("drafts", id));
 export const saveDraft = (
   id: string,
-  draft: { readonly document: WorkflowDocument; readonly workflow: string | null; readonly base: string | null },
+  { document, workflow, base, closed }: WithDocument<Required<Schemas["DraftBody"]>>,
   version: Version,
-): Promise<Schemas["DraftSaved"]> => valueOf(ask("PUT", path("drafts", id), { json: draft, version }));
+): Promise<Schemas["DraftSaved"]> => valueOf(ask("PUT", path("drafts", id), { json: { document, workflow, base, closed }, version }));
 export const deleteDraft = (id: string, etag: string): Promise<void> =>
   valueOf(ask("DELETE", path("drafts", id), { version: { match: etag } }));
 

@@ -4,14 +4,13 @@ interface Kept {
   readonly document: Record<string, unknown>;
   readonly workflow: string | null;
   readonly base: string | null;
+  readonly closed?: boolean;
   readonly etag: string;
 }
 
 export class FakeServer {
   readonly drafts = new Map<string, Kept>();
   readonly workflows = new Map<string, Kept>();
-  /** "page": what pages keep for their user. */
-  readonly settings = new Map<string, Kept>([["page", { document: {}, workflow: null, base: null, etag: "e0" }]]);
   /** No answer at all, and nothing is done. */
   isAway = false;
   /** It answers, but no change comes through. */
@@ -77,7 +76,7 @@ export class FakeServer {
   };
 
   #answer(method: string, [kind = "", id]: string[], init: RequestInit): Response {
-    const shelf = kind === "drafts" ? this.drafts : kind === "settings" ? this.settings : this.workflows;
+    const shelf = kind === "drafts" ? this.drafts : this.workflows;
     if (id === undefined) return this.#list(kind);
     const key = decodeURIComponent(id);
     const found = shelf.get(key);
@@ -101,12 +100,12 @@ export class FakeServer {
   }
 
   #read(kind: string, id: string, found: Kept): Response {
-    return json(kind === "drafts" ? { id, ...found, modified: 1 } : found.document, found.etag);
+    return json(kind === "drafts" ? { id, closed: false, ...found, modified: 1 } : found.document, found.etag);
   }
 
   #list(kind: string): Response {
     if (kind === "drafts") {
-      return json({ drafts: [...this.drafts].map(([id, one]) => ({ ...one, id, title: "", modified: 1, size_bytes: 1, problem: null })).reverse() });
+      return json({ drafts: [...this.drafts].map(([id, one]) => ({ closed: false, ...one, id, title: "", modified: 1, size_bytes: 1, problem: null })).reverse() });
     }
     return json({ workflows: [...this.workflows].map(([name, one]) => ({ name, etag: one.etag, modified: 1, source: "own", problem: null })) });
   }

@@ -162,8 +162,7 @@ export class Keeper {
     }
     this.#unanswered = remembered(this.#unanswered, content.document);
     void this.#mirror();
-    const { document, workflow, base } = content;
-    const saved = await saveDraft(this.id, { document, workflow, base }, this.etag === null ? { create: true } : { match: this.etag });
+    const saved = await saveDraft(this.id, content, this.etag === null ? { create: true } : { match: this.etag });
     this.etag = saved.etag;
   }
 
@@ -220,7 +219,7 @@ export class Keeper {
     if (ours.some((document) => document !== undefined && sameJson(document, theirs.document))) {
       // An answer of the server was lost, not a change of ours.
       this.etag = theirs.etag;
-      this.#kept = { document: theirs.document as unknown as WorkflowDocument, workflow: theirs.workflow, base: theirs.base }; // it is ours
+      this.#kept = contentOf(theirs);
       this.#unanswered = [];
       return this.#send();
     }
@@ -246,5 +245,10 @@ function remembered(sent: readonly WorkflowDocument[], document: WorkflowDocumen
 
 function sameContent(a: Content | null, b: Content | null): boolean {
   if (a === null || b === null) return a === b;
-  return a.document === b.document && a.workflow === b.workflow && a.base === b.base;
+  return a.document === b.document && a.workflow === b.workflow && a.base === b.base && a.closed === b.closed;
+}
+
+/** Of a draft whose document is one of ours, so that it needs no reading. */
+function contentOf({ document, workflow, base, closed }: DraftView): Content {
+  return { document: document as unknown as WorkflowDocument, workflow, base, closed };
 }

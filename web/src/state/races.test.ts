@@ -2,7 +2,8 @@
 
 /** Answers that come late, or twice, or after the document was closed: nothing is lost, and nothing older shown for newer. */
 
-import { describe, expect, it } from "vitest";
+import { IDBFactory } from "fake-indexeddb";
+import { describe, expect, it, vi } from "vitest";
 
 import { EMPTY, ID, done, onStage, openPage, server, settled, wait } from "./page_testing";
 
@@ -41,6 +42,73 @@ describe("a tab that is closed before the server has what was typed last", () =>
     await settled();
     await done(page.workflows.openWorkflow("shapes"));
     expect(page.texts()).toEqual(["typed"]);
+  });
+});
+
+describe("a draft that was closed", () => {
+  /** Another browser: with an IndexedDB of its own. */
+  async function elsewhere() {
+    vi.stubGlobal("indexedDB", new IDBFactory());
+    const page = await openPage();
+    await done(page.restore());
+    return page;
+  }
+
+  async function closedHere() {
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    page.type("a");
+    await wait(1000);
+    page.useDocuments.getState().close(ID);
+    await wait(1000);
+    return page;
+  }
+
+  it("is not opened again by another browser, and is there to be opened", async () => {
+    await closedHere();
+    const other = await elsewhere();
+    expect(other.texts()).toEqual([]);
+    await done(other.workflows.openDraft(ID));
+    expect(other.texts()).toEqual(["a"]);
+  });
+
+  it("and is opened again in one is open in the next", async () => {
+    const page = await closedHere();
+    await done(page.workflows.openDraft(ID));
+    await wait(1000);
+    expect((await elsewhere()).texts()).toEqual(["a"]);
+  });
+
+  it("here stays as it is where it is open too, without a step of undo", async () => {
+    const first = await openPage();
+    first.openUntitled(EMPTY, null, ID);
+    first.type("a");
+    await wait(1000);
+    const other = await elsewhere();
+    first.useDocuments.getState().close(ID);
+    await wait(1000);
+    await done(other.workflows.refresh());
+    expect(other.useDocuments.getState().open[0]?.history.past).toEqual([]);
+    other.type("ab");
+    await wait(1000);
+    expect(server.drafts.get(ID)?.document).toMatchObject({ description: "ab" });
+    expect(other.question()).toBeUndefined();
+  });
+
+  it("before the server had it is closed after a reload too", async () => {
+    const page = await openPage();
+    page.openUntitled(EMPTY, null, ID);
+    server.isAway = true;
+    page.type("a");
+    page.useDocuments.getState().close(ID);
+    await settled();
+    page.close();
+    server.isAway = false;
+    const again = await openPage();
+    await done(again.restore());
+    await wait(1000);
+    expect(again.texts()).toEqual([]);
+    expect(server.drafts.get(ID)).toMatchObject({ closed: true, document: { description: "a" } });
   });
 });
 

@@ -29,9 +29,9 @@ async function openAll(): Promise<boolean> {
   const [tabs, mirrors] = await Promise.all([readTabs(), abandonedMirrors()]);
   showOpen();
   const { drafts } = await patiently(listDrafts);
-  const closed = tabs?.closed.filter((id) => drafts.some((draft) => draft.id === id) || mirrors.some((mirror) => mirror.id === id)) ?? [];
-  useSaving.setState({ closed });
   const newest = newestById(mirrors);
+  const closed = closedOf(tabs, drafts, newest);
+  useSaving.setState({ closed });
   const ids = order(tabs, drafts, newest, closed);
   const active = tabs?.active ?? "";
   for (const id of ids.includes(active) ? [active, ...ids.filter((one) => one !== active)] : ids) {
@@ -90,6 +90,14 @@ function newestById(mirrors: readonly Mirror[]): ReadonlyMap<string, Mirror> {
   return new Map([...mirrors].reverse().map((mirror) => [mirror.id, mirror]));
 }
 
+/** Ids of what was closed and is still there: in other browsers, then in this one. What is a tab here is open here. */
+function closedOf(tabs: Tabs | null, drafts: readonly DraftEntry[], mirrors: ReadonlyMap<string, Mirror>): string[] {
+  const told = [...drafts.filter((draft) => draft.closed).map((draft) => draft.id).reverse(), ...[...mirrors.values()].filter((mirror) => mirror.closed).map((mirror) => mirror.id)];
+  const here = tabs?.closed.filter((id) => drafts.some((draft) => draft.id === id) || mirrors.has(id)) ?? [];
+  const shown = new Set(tabs?.tabs.map((tab) => tab.id));
+  return [...new Set([...told.filter((id) => !here.includes(id)), ...here])].filter((id) => !shown.has(id));
+}
+
 /** Ids of what is to be open: the tabs as they were, then drafts of other browsers, the oldest first. */
 function order(tabs: Tabs | null, drafts: readonly DraftEntry[], mirrors: ReadonlyMap<string, Mirror>, closed: readonly string[]): string[] {
   const others = [...[...drafts].reverse().map((draft) => draft.id), ...mirrors.keys()].filter((id) => !closed.includes(id));
@@ -125,7 +133,7 @@ async function openMirror(mirror: Mirror, draft: DraftEntry | undefined): Promis
 async function keepClosed(mirror: Mirror | undefined): Promise<void> {
   if (mirror === undefined || useDocuments.getState().open.some((one) => one.id === mirror.id)) return;
   const { id, document, workflow, base } = mirror;
-  await adopt(id, { etag: mirror.etag, kept: null, sent: mirror.sent }).want({ document, workflow, base });
+  await adopt(id, { etag: mirror.etag, kept: null, sent: mirror.sent }).want({ document, workflow, base, closed: true });
   await dropMirror(id, mirror.page);
 }
 

@@ -52,7 +52,7 @@ export function useIsChanged(id: string): boolean {
 }
 
 function contentOf(one: OpenDocument): Content | null {
-  return isChanged(one) ? { document: one.history.document, workflow: one.workflow, base: one.base } : null;
+  return isChanged(one) ? { document: one.history.document, workflow: one.workflow, base: one.base, closed: false } : null;
 }
 
 /** A new document without a name, of which nothing is kept until it is changed. */
@@ -133,9 +133,11 @@ function watch(open: readonly OpenDocument[], before: readonly OpenDocument[]): 
 /** Its tab was closed: the draft stays, and is sent on until the server has it. */
 function closed(one: OpenDocument): void {
   useConflicts.getState().withdraw(one.id);
-  if (contentOf(one) !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
+  const content = contentOf(one);
+  if (content !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
   const keeper = keepers.get(one.id);
   if (keeper === undefined) return;
+  if (content !== null) void keeper.want({ ...content, closed: true });
   if (keeper.conflict !== null) keepClosed(one.id, keeper.conflict);
   else if (keeper.isKept) forget(one.id);
   else void keeper.flush();

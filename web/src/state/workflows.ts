@@ -175,7 +175,11 @@ async function follow(id: string, drafts: readonly DraftEntry[]): Promise<void> 
   if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.conflict !== null) return;
   if (keeper.etag === null || keeper.etag === entry.etag) return;
   const theirs = await readDraft(id);
-  if (keeper === keeperOf(id) && keeper.isKept && keeper.etag !== null && keeper.etag !== theirs.etag) takeOver(id, theirs);
+  const one = find(id);
+  if (one === undefined || keeper !== keeperOf(id) || !keeper.isKept || keeper.etag === null || keeper.etag === theirs.etag) return;
+  const isSame = theirs.workflow === one.workflow && theirs.base === one.base && sameJson(theirs.document, one.history.document);
+  if (isSame) keeper.etag = theirs.etag; // its tab was closed or opened there
+  else takeOver(id, theirs);
 }
 
 function find(id: string): OpenDocument | undefined {
@@ -213,9 +217,9 @@ async function openNamed(name: string, source: WorkflowEntry["source"]): Promise
 async function closedDraftOf(name: string): Promise<string | undefined> {
   const { closed } = useSaving.getState();
   const unsent = closed.find((id) => unsentOf(id)?.workflow === name);
-  if (unsent !== undefined || closed.length === 0) return unsent;
+  if (unsent !== undefined) return unsent;
   await refresh("drafts");
-  return useWorkflows.getState().drafts.find((one) => one.workflow === name && one.problem === null && closed.includes(one.id))?.id;
+  return useWorkflows.getState().drafts.find((one) => one.workflow === name && one.problem === null && (one.closed || closed.includes(one.id)))?.id;
 }
 
 /** Open the file of a saved workflow, under this id of a tab if one is given. */
@@ -249,8 +253,8 @@ export async function openDraft(id: string): Promise<void> {
   const draft = await readDraft(id);
   const document = parsed(JSON.stringify(draft.document));
   if (find(id) !== undefined) return activate(id); // asked for twice
-  const { workflow, base } = draft;
-  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: [] });
+  const { workflow, base, closed } = draft;
+  adopt(id, { etag: draft.etag, kept: { document, workflow, base, closed }, sent: [] });
   notClosed(id);
   add(document, { id, workflow, base });
 }
