@@ -21,9 +21,9 @@ export interface JobRequest {
   readonly targets?: readonly string[];
 }
 
-/** Ask for a job; `key` makes it safe to send again, and `signal` gives it up. */
-export async function createJob(order: JobRequest, key: string, signal: AbortSignal): Promise<JobView> {
-  return (await ask<JobView>("POST", "/v1/jobs", { json: order, headers: { "Idempotency-Key": key }, signal })).value;
+/** Ask for a job; `key` makes it safe to send again. */
+export async function createJob(order: JobRequest, key: string): Promise<JobView> {
+  return (await ask<JobView>("POST", "/v1/jobs", { json: order, headers: { "Idempotency-Key": key } })).value;
 }
 
 /** The frozen copy of a job's document. */
