@@ -85,6 +85,18 @@ describe("moving", () => {
     expect(now()?.nodes[copy]?.inputs).toEqual({ image: { link: "load.image" } });
   });
 
+  it("moves in the document it began in, also if another is shown when it ends", () => {
+    show(document);
+    const first = useDocuments.getState().active;
+    startDrag(["load"], false);
+    dragBy({ x: 80, y: 80 });
+    useDocuments.getState().add(document);
+    endDrag();
+    expect(now()).toBe(document);
+    const moved = useDocuments.getState().open.find((one) => one.id === first)?.history.document;
+    expect(moved?.view?.nodes?.["load"]).toEqual({ x: 80, y: 80 });
+  });
+
   it("forgets a drag that is cancelled", () => {
     show(document);
     startDrag(["load"], false);

@@ -14,6 +14,8 @@ import { useLocal } from "./local";
 import type { NodeItem, Scene, WireItem } from "./scene";
 
 interface Drag {
+  /** The document that is moved in: another may be shown when the items are let go. */
+  readonly document: string;
   readonly scene: Scene;
   readonly ids: ReadonlySet<string>;
   /** Where everything that moves was: the item that the pointer holds, the others dragged with it, and what lies in dragged frames. */
@@ -35,7 +37,7 @@ export function startDrag(ids: Iterable<string>, isCopying: boolean): void {
     const item = scene.items.get(id);
     if (item !== undefined) base.set(id, { x: item.x, y: item.y });
   }
-  drag = { scene, ids: dragged, base, loose: looseNode(scene, base) };
+  drag = { document: useDocuments.getState().active, scene, ids: dragged, base, loose: looseNode(scene, base) };
   useLocal.setState({ moved: new Map(base), isCopying, into: null });
 }
 
@@ -72,7 +74,8 @@ export function endDrag(): void {
   if (isCopying) return duplicate(done, places);
   const edits: Edit[] = [moveItems(done.scene.scope, places)];
   if (wire !== null && done.loose !== null) edits.push(...insertion(done.scene, done.loose, wire));
-  useDocuments.getState().apply(edits.length > 1 ? "canvas.inserted" : "canvas.moved", (document) => edits.reduce((now, edit) => edit(now), document));
+  const title = edits.length > 1 ? "canvas.inserted" : "canvas.moved";
+  useDocuments.getState().apply(title, (document) => edits.reduce((now, edit) => edit(now), document), null, done.document);
 }
 
 /** Move items by arrow keys; steps that follow each other are one step of undo. */
@@ -142,7 +145,7 @@ function insertion(scene: Scene, item: NodeItem, wire: WireItem): readonly Edit[
 
 function duplicate(done: Drag, places: { readonly [id: string]: Point }): void {
   const open = activeDocument();
-  if (open === undefined) return;
+  if (open === undefined || open.id !== done.document) return;
   const fragment = copyFragment(open.history.document, done.scene.scope, Object.keys(places));
   const corner = around(Object.entries(places).map(([, at]) => ({ ...at, width: 0, height: 0 })));
   const pasted = pasteFragment(done.scene.scope, fragment, corner ?? { x: 0, y: 0 }, { withLinks: true });
