@@ -136,9 +136,12 @@ function refuse(scene: Scene, link: Linking, aim: PortEnd, verdict: Verdict & { 
   const converter = verdict.converters[0];
   const title = converter === undefined ? undefined : scene.catalogue.types.get(converter)?.title;
   const [from, to] = ordered(link.from, aim);
+  const { active } = useDocuments.getState();
+  // The offer stays a while: another document, or another part of this one, may be shown by then.
+  const isShown = (): boolean => useDocuments.getState().active === active && currentScene()?.scope === scene.scope;
   const action = converter === undefined || title === undefined
     ? undefined
-    : { title: t("canvas.insertConverter", { title }), run: () => insertConverter(converter, from, to, link.taken) };
+    : { title: t("canvas.insertConverter", { title }), run: () => { if (isShown()) insertConverter(converter, from, to, link.taken); } };
   say(verdict.reason, { kind: "warn", ...(action && { action }) });
   announce(verdict.reason);
 }
