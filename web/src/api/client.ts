@@ -13,6 +13,8 @@ import type { components, operations } from "./schema";
 export { type Answer, Problem, type Version, type WorkflowProblem, sentence } from "./http";
 
 export type Schemas = components["schemas"];
+/** A document that the server tells as JSON: it has read it as one, or it was kept by one of our pages. */
+export const asDocument = (value: object): WorkflowDocument => value as WorkflowDocument;
 export type WorkflowEntry = Schemas["WorkflowEntry"];
 export type SavedView = Schemas["SavedView"];
 export type VersionView = Schemas["VersionView"];

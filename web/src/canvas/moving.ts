@@ -8,7 +8,7 @@ import { wiresFrom, wiresTo } from "../model/graph";
 import type { Edit } from "../model/history";
 import { activeDocument, newId, useDocuments } from "../state/documents";
 import { preferences } from "../state/preferences";
-import { type Box, type Point, around, grown, holds, isIn, middleOf, nearest, snapped } from "./geometry";
+import { type Point, around, grown, holds, isIn, middleOf, nearest, snapped } from "./geometry";
 import { couldFit, currentScene } from "./linking";
 import { useLocal } from "./local";
 import type { NodeItem, Scene, WireItem } from "./scene";
@@ -117,7 +117,7 @@ function wireUnder(moved: ReadonlyMap<string, Point>): WireItem | null {
   const loose = drag?.loose;
   const at = loose == null ? undefined : moved.get(loose.id);
   if (drag === null || loose == null || at === undefined) return null;
-  const middle = middleOf({ ...loose, ...at } as Box);
+  const middle = middleOf({ ...loose, ...at });
   let best: { readonly wire: WireItem; readonly distance: number } | null = null;
   for (const wire of drag.scene.wires.values()) {
     if (!isIn(grown(wire.box, REACH), middle)) continue;

@@ -6,7 +6,7 @@
  * changed is not overwritten: `conflict` is called, and nothing is sent until `settle`.
  */
 
-import { type DraftView, Problem, deleteDraft, readDraft, saveDraft, sentence } from "../api/client";
+import { type DraftView, Problem, asDocument, deleteDraft, readDraft, saveDraft, sentence } from "../api/client";
 import type { WorkflowDocument } from "../model/document";
 import { sameJson } from "../model/same";
 import { type Content, dropMirror, keepMirror } from "./mirror";
@@ -250,5 +250,5 @@ function sameContent(a: Content | null, b: Content | null): boolean {
 
 /** Of a draft whose document is one of ours, so that it needs no reading. */
 function contentOf({ document, workflow, base, closed }: DraftView): Content {
-  return { document: document as unknown as WorkflowDocument, workflow, base, closed };
+  return { document: asDocument(document), workflow, base, closed };
 }

@@ -7,7 +7,7 @@
 
 import { create } from "zustand";
 
-import type { DraftView } from "../api/client";
+import { type DraftView, asDocument } from "../api/client";
 import { useSession } from "../api/session";
 import type { WorkflowDocument } from "../model/document";
 import { sameJson } from "../model/same";
@@ -219,7 +219,7 @@ function listenerOf(id: string): ConstructorParameters<typeof Keeper>[1] {
         name: titleOf(one),
         with: "page",
         mine: () => find(id)?.history.document ?? one.history.document,
-        theirs: theirs.document as unknown as WorkflowDocument,
+        theirs: asDocument(theirs.document),
         time: theirs.modified,
         answer: (choice) => settle(id, choice, theirs),
       });
@@ -271,7 +271,7 @@ export function openCopy(document: WorkflowDocument): void {
 /** Another page's draft in place of the document, as one step that can be undone. */
 export function takeOver(id: string, theirs: DraftView): void {
   const documents = useDocuments.getState();
-  documents.apply("documents.took_over", () => theirs.document as unknown as WorkflowDocument, null, id);
+  documents.apply("documents.took_over", () => asDocument(theirs.document), null, id);
   documents.change(id, { workflow: theirs.workflow, base: theirs.base });
   const now = find(id);
   if (now !== undefined) keepers.get(id)?.settle(theirs, contentOf(now));
