@@ -42,6 +42,8 @@ class Draft(NamedTuple):
     document: dict[str, Any]  # Any: plain JSON, perhaps no valid workflow
     etag: str
     modified: float
+    #: Whether its tab was closed: pages list it, and do not open it by themselves.
+    closed: bool = False
 
 
 class DraftEntry(NamedTuple):
@@ -55,6 +57,7 @@ class DraftEntry(NamedTuple):
     modified: float
     size_bytes: int
     problem: str | None = None
+    closed: bool = False
 
 
 class Drafts:
@@ -78,10 +81,17 @@ class Drafts:
         return await asyncio.to_thread(self._read, id)
 
     async def save(
-        self, id: str, document: dict[str, Any], workflow: str | None, base: str | None, precondition: Precondition
+        self,
+        id: str,
+        document: dict[str, Any],
+        workflow: str | None,
+        base: str | None,
+        precondition: Precondition,
+        *,
+        closed: bool = False,
     ) -> Draft:
         """Keep this. Raises Refusal `precondition_required`, `precondition_failed`, `too_large`, `invalid`, `disk_full`."""
-        return await self._change(lambda: self._save(id, document, workflow, base, precondition))
+        return await self._change(lambda: self._save(Draft(id, workflow, base, document, "", 0.0, closed), precondition))
 
     async def delete(self, id: str, precondition: Precondition) -> None:
         """Forget a draft: it was saved as a workflow, or given up. Raises Refusal `not_found` and like `save`."""
@@ -117,15 +127,15 @@ class Drafts:
             message = f'The file of draft "{id}" was damaged by another program and cannot be read. Delete the draft.'
             raise Refusal("conflict", message, etag=etag_of(content.data)) from error
 
-    def _save(
-        self, id: str, document: dict[str, Any], workflow: str | None, base: str | None, precondition: Precondition
-    ) -> Draft:
+    def _save(self, draft: Draft, precondition: Precondition) -> Draft:
+        id = draft.id
         if not ID.fullmatch(id):
             raise Refusal("invalid", f'"{id[:70]}" cannot be the id of a draft: letters, digits, "_" and "-", 64 at most.')
         found = self._content(id)
         precondition.check(etag_of(found.data) if found else None, f'Draft "{id}"')
+        kept = {"workflow": draft.workflow, "base": draft.base, "closed": draft.closed, "document": draft.document}
         try:
-            data = write_json({"workflow": workflow, "base": base, "document": document}).encode()
+            data = write_json(kept).encode()
         except ValueError as error:
             raise Refusal("invalid", f"The draft cannot be written. {error}", pointer="/document") from error
         if len(data) > MOST_BYTES:
@@ -133,7 +143,7 @@ class Drafts:
         if found is None and len(self._folder.names()) >= MOST_DRAFTS:
             raise Refusal("too_large", f"There are {MOST_DRAFTS} drafts, and no more are kept. Delete some.")
         stamp = self._folder.write(f"{id}{_SUFFIX}", data)
-        return Draft(id, workflow, base, document, etag_of(data), stamp.modified)
+        return draft._replace(etag=etag_of(data), modified=stamp.modified)
 
     def _delete(self, id: str, precondition: Precondition) -> None:
         found = self._content(id)
@@ -171,7 +181,8 @@ def _parsed(id: str, content: Content) -> Draft:
     workflow, base, document = raw["workflow"], raw["base"], raw["document"]
     if type(document) is not dict or type(workflow) not in (str, type(None)) or type(base) not in (str, type(None)):
         raise TypeError("not what a draft holds")
-    return Draft(id, workflow, base, document, etag_of(content.data), content.stamp.modified)
+    closed = raw.get("closed") is True  # drafts of before have no such member
+    return Draft(id, workflow, base, document, etag_of(content.data), content.stamp.modified, closed)
 
 
 def _entry(id: str, content: Content) -> DraftEntry:
@@ -183,4 +194,5 @@ def _entry(id: str, content: Content) -> DraftEntry:
         return DraftEntry(id, None, None, "", etag, content.stamp.modified, content.stamp.size_bytes, problem)
     name = draft.document.get("name")
     title = name if isinstance(name, str) else ""
-    return DraftEntry(id, draft.workflow, draft.base, title, draft.etag, draft.modified, content.stamp.size_bytes)
+    size_bytes = content.stamp.size_bytes
+    return DraftEntry(id, draft.workflow, draft.base, title, draft.etag, draft.modified, size_bytes, closed=draft.closed)

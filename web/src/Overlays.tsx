@@ -1,9 +1,9 @@
 /** Lists and menus over the page. They are not needed at first: their code comes while the page is idle, or when one is asked for. */
 
-import { type ReactNode, Suspense, useEffect, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useLayoutEffect, useState } from "react";
 
 import { useMenu } from "./state/menu";
-import { usePalette } from "./state/palette";
+import { keepTyped, usePalette } from "./state/palette";
 import { useSaving } from "./state/saving";
 import { later, loadTheRest } from "./ui/later";
 
@@ -16,10 +16,16 @@ export function Overlays(): ReactNode {
   const isPrepared = usePrepared();
   return (
     <>
-      {(isAsked || isPrepared) && <Suspense><Palettes /></Suspense>}
+      {(isAsked || isPrepared) && <Suspense fallback={isAsked && <TypedAhead />}><Palettes /></Suspense>}
       {(isMenuAsked || isPrepared) && <Suspense><ContextMenu /></Suspense>}
     </>
   );
+}
+
+/** In place of the list that is on its way: what is typed meanwhile is for its field. */
+function TypedAhead(): ReactNode {
+  useLayoutEffect(() => keepTyped(), []); // before the next key
+  return null;
 }
 
 /** Whether everything that comes later has come. */

@@ -26,6 +26,8 @@ class DraftBody(Model):
     """The saved workflow it changes; null for one without a name."""
     base: Etag | None = None
     """ETag of the version it was begun from."""
+    closed: bool = False
+    """Whether its tab was closed: pages list it, and do not open it by themselves."""
 
 
 class DraftView(Model):
@@ -37,6 +39,7 @@ class DraftView(Model):
     document: JsonObject
     etag: str
     modified: float
+    closed: bool
 
 
 class DraftSaved(Model):
@@ -59,6 +62,7 @@ class DraftEntryView(Model):
     size_bytes: int
     problem: str | None
     """Why its file cannot be read."""
+    closed: bool
 
 
 class DraftList(Model):
@@ -91,7 +95,9 @@ async def save_draft(call: Call, id: DraftId, body: DraftBody) -> Answer[DraftSa
 
     One that exists is replaced only with If-Match and its ETag, so that two pages do not overwrite each other.
     """
-    draft: Draft = await call.services.drafts.save(id, body.document, body.workflow, body.base, _precondition(call))
+    draft: Draft = await call.services.drafts.save(
+        id, body.document, body.workflow, body.base, _precondition(call), closed=body.closed
+    )
     return Answer(DraftSaved(id=draft.id, etag=draft.etag, modified=draft.modified), etag=draft.etag)
 
 

@@ -89,7 +89,10 @@ def test_drafts_over_http(home: Path) -> None:
             assert (await ask(server, "PUT", "/v1/drafts/d1", body, If_Match=headers["ETag"]))[0] == 200
             _, _, draft = await ask(server, "GET", "/v1/drafts/d1")
             assert (draft["document"], draft["workflow"], draft["base"]) == ({"half": [1]}, None, None)
+            assert draft["closed"] is False
             assert [entry["id"] for entry in (await ask(server, "GET", "/v1/drafts"))[2]["drafts"]] == ["d1"]
+            _, headers, _ = await ask(server, "PUT", "/v1/drafts/d1", body | {"closed": True}, If_Match=headers["ETag"])
+            assert [entry["closed"] for entry in (await ask(server, "GET", "/v1/drafts"))[2]["drafts"]] == [True]
             assert (await ask(server, "DELETE", "/v1/drafts/d1"))[0] == 428
             assert (await ask(server, "DELETE", "/v1/drafts/d1", If_Match=headers["ETag"]))[0] == 204
             assert (await ask(server, "GET", "/v1/drafts/d1"))[0] == 404

@@ -37,6 +37,20 @@ def test_an_untitled_draft_that_is_no_workflow_comes_back_as_it_was(drafts: Draf
     assert (home / "drafts" / "d1.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_draft_is_told_closed_until_it_is_kept_open_again(drafts: Drafts, home: Path) -> None:
+    etag = asyncio.run(drafts.save("d1", {"a": 1}, None, None, CREATE, closed=True)).etag
+    assert asyncio.run(Drafts(home).read("d1")).closed
+    assert [entry.closed for entry in asyncio.run(drafts.entries())] == [True]
+    save(drafts, "d1", {"a": 1}, etag)
+    assert [entry.closed for entry in asyncio.run(drafts.entries())] == [False]
+
+
+def test_a_draft_written_before_drafts_could_be_closed_is_open(drafts: Drafts, home: Path) -> None:
+    save(drafts, "d1", {"a": 1})
+    (home / "drafts" / "d1.json").write_text('{"workflow": null, "base": null, "document": {"a": 1}}')
+    assert not asyncio.run(drafts.read("d1")).closed
+
+
 def test_two_pages_do_not_overwrite_each_other_unseen(drafts: Drafts) -> None:
     first = save(drafts, "d1", {"a": 1})
     second = save(drafts, "d1", {"a": 2}, first.etag)

@@ -13,6 +13,8 @@ import type { components, operations } from "./schema";
 export { type Answer, Problem, type Version, type WorkflowProblem, sentence } from "./http";
 
 export type Schemas = components["schemas"];
+/** A document that the server tells as JSON: it has read it as one, or it was kept by one of our pages. */
+export const asDocument = (value: object): WorkflowDocument => value as WorkflowDocument;
 export type WorkflowEntry = Schemas["WorkflowEntry"];
 export type SavedView = Schemas["SavedView"];
 export type VersionView = Schemas["VersionView"];
@@ -27,6 +29,8 @@ export type FileView = Schemas["FileView"];
 type QueryOf<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
 /** Of a request; the document in it is one of ours. */
 type WithWorkflow<Body> = Omit<Body, "workflow"> & { readonly workflow: WorkflowDocument | string };
+
+type WithDocument<Body> = Omit<Body, "document"> & { readonly document: WorkflowDocument };
 
 interface Options {
   readonly signal?: AbortSignal;
@@ -100,9 +104,9 @@ export const listDrafts = (options: Options = {}): Promise<Schemas["DraftList"]>
 export const readDraft = (id: string): Promise<DraftView> => read(path("drafts", id));
 export const saveDraft = (
   id: string,
-  draft: { readonly document: WorkflowDocument; readonly workflow: string | null; readonly base: string | null },
+  { document, workflow, base, closed }: WithDocument<Required<Schemas["DraftBody"]>>,
   version: Version,
-): Promise<Schemas["DraftSaved"]> => valueOf(ask("PUT", path("drafts", id), { json: draft, version }));
+): Promise<Schemas["DraftSaved"]> => valueOf(ask("PUT", path("drafts", id), { json: { document, workflow, base, closed }, version }));
 export const deleteDraft = (id: string, etag: string): Promise<void> =>
   valueOf(ask("DELETE", path("drafts", id), { version: { match: etag } }));
 

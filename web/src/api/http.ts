@@ -75,10 +75,10 @@ export interface Answer<T> {
 /** An answer that takes longer is taken for none. */
 const WAIT_MS = 30_000;
 
-let onUnauthorized: () => void = () => {};
+let onUnauthorized: (sentAt: number) => void = () => {};
 
-/** Be told of every 401. */
-export function listenUnauthorized(listener: () => void): void {
+/** Be told of every 401, and when its request was sent (`performance.now()`). */
+export function listenUnauthorized(listener: (sentAt: number) => void): void {
   onUnauthorized = listener;
 }
 
@@ -102,26 +102,33 @@ export async function askIfChanged<T>(method: string, path: string, request: Req
   return { value: JSON.parse(await bodyOf(response)) as T, etag: etagOf(response), status: response.status };
 }
 
-async function send(method: string, path: string, request: Request): Promise<Response> {
+function send(method: string, path: string, request: Request): Promise<Response> {
   const signals = [AbortSignal.timeout(WAIT_MS), ...(request.signal ? [request.signal] : [])];
+  const init = {
+    method,
+    headers: headersOf(request),
+    body: request.json === undefined ? (request.body ?? null) : JSON.stringify(request.json),
+    credentials: "same-origin",
+    cache: "no-store",
+    keepalive: request.keepalive ?? false,
+    signal: AbortSignal.any(signals),
+  } as const;
+  return fetched(path + queryText(request.query), init, request.signal);
+}
+
+/** The answer as it comes, for what is no JSON. Throws `Problem`, and AbortError if `stop` says so. */
+export async function fetched(url: string, init: RequestInit = {}, stop: AbortSignal | null | undefined = init.signal): Promise<Response> {
+  const sentAt = performance.now();
   let response: Response;
   try {
-    response = await fetch(path + queryText(request.query), {
-      method,
-      headers: headersOf(request),
-      body: request.json === undefined ? (request.body ?? null) : JSON.stringify(request.json),
-      credentials: "same-origin",
-      cache: "no-store",
-      keepalive: request.keepalive ?? false,
-      signal: AbortSignal.any(signals),
-    });
+    response = await fetch(url, init);
   } catch (error) {
-    if (request.signal?.aborted) throw error;
+    if (stop?.aborted) throw error;
     throw unreachable();
   }
   if (response.ok || response.status === 304) return response;
   const problem = problemOf(response.status, await response.text().catch(() => ""));
-  if (response.status === 401) onUnauthorized();
+  if (response.status === 401) onUnauthorized(sentAt);
   throw problem;
 }
 
@@ -134,7 +141,7 @@ async function bodyOf(response: Response): Promise<string> {
   }
 }
 
-export function unreachable(): Problem {
+function unreachable(): Problem {
   return new Problem({ status: 0, code: "unreachable", detail: t("documents.unreachable") });
 }
 
@@ -192,6 +199,9 @@ export function upload<T>(
 ): Promise<Answer<T>> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
+    const sentAt = performance.now();
+    const stop = (): void => request.abort();
+    request.onloadend = () => more.signal?.removeEventListener("abort", stop);
     request.open("POST", path);
     request.setRequestHeader("Content-Type", "application/octet-stream");
     for (const [name, value] of Object.entries(more.headers ?? {})) request.setRequestHeader(name, value);
@@ -199,13 +209,16 @@ export function upload<T>(
     request.onerror = () => reject(unreachable());
     request.onabort = () => reject(new DOMException("The upload was stopped.", "AbortError"));
     request.onload = () => {
-      if (request.status === 401) onUnauthorized();
-      if (request.status >= 200 && request.status < 300) {
-        const etag = request.getResponseHeader("ETag")?.replaceAll('"', "") ?? null;
+      if (request.status === 401) onUnauthorized(sentAt);
+      if (request.status < 200 || request.status >= 300) return reject(problemOf(request.status, request.responseText));
+      const etag = request.getResponseHeader("ETag")?.replaceAll('"', "") ?? null;
+      try {
         resolve({ value: JSON.parse(request.responseText) as T, etag, status: request.status });
-      } else reject(problemOf(request.status, request.responseText));
+      } catch {
+        reject(unreachable()); // an answer, but not of our server
+      }
     };
-    more.signal?.addEventListener("abort", () => request.abort());
+    more.signal?.addEventListener("abort", stop);
     request.send(content);
   });
 }

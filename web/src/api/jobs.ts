@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject, WorkflowDocument } from "../model/document";
 import { type Schemas, readJobDocument as readJobText, valueUrl } from "./client";
-import { ask, problemOf, unreachable } from "./http";
+import { ask, fetched } from "./http";
 
 export type JobView = Schemas["JobView"];
 export type JobState = JobView["state"];
@@ -21,9 +21,9 @@ export interface JobRequest {
   readonly targets?: readonly string[];
 }
 
-/** Ask for a job; `key` makes it safe to send again, and `signal` gives it up. */
-export async function createJob(order: JobRequest, key: string, signal: AbortSignal): Promise<JobView> {
-  return (await ask<JobView>("POST", "/v1/jobs", { json: order, headers: { "Idempotency-Key": key }, signal })).value;
+/** Ask for a job; `key` makes it safe to send again. */
+export async function createJob(order: JobRequest, key: string): Promise<JobView> {
+  return (await ask<JobView>("POST", "/v1/jobs", { json: order, headers: { "Idempotency-Key": key } })).value;
 }
 
 /** The frozen copy of a job's document. */
@@ -55,7 +55,7 @@ export interface ValuePlace {
 }
 
 export async function readValue(place: ValuePlace, signal: AbortSignal): Promise<Value> {
-  const response = await fetched(addressOf(place, "webp"), signal);
+  const response = await fetched(addressOf(place, "webp"), { signal });
   if (response.headers.get("Content-Type")?.startsWith("image/") !== true) return (await response.json()) as Value;
   return { picture: await response.blob(), count: Number(response.headers.get("Pictures") ?? 1) };
 }
@@ -63,16 +63,3 @@ export async function readValue(place: ValuePlace, signal: AbortSignal): Promise
 export function addressOf({ job, node, port, index, element }: ValuePlace, form: "webp" | "png" | "facts"): string {
   return valueUrl(job, node, port, { index, form, ...(element === null ? {} : { element }) });
 }
-
-async function fetched(url: string, signal: AbortSignal): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(url, { signal });
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw unreachable();
-  }
-  if (!response.ok) throw problemOf(response.status, await response.text().catch(() => ""));
-  return response;
-}
-

@@ -1,7 +1,7 @@
 /** Outputs and uploaded files beyond single requests (`client.ts`): bytes brought here, and from outputs to files. */
 
 import { type FileView, type OutputSummary, type OutputView, Problem, outputUrl, uploadFile } from "./client";
-import { problemOf, unreachable } from "./http";
+import { fetched } from "./http";
 
 export type Output = OutputSummary;
 export type OutputDetails = OutputView;
@@ -16,14 +16,7 @@ export interface OutputFilter {
 
 /** The bytes at an address of this server. Throws `Problem`. */
 export async function fetchBlob(url: string): Promise<Blob> {
-  let answer: Response;
-  try {
-    answer = await fetch(url);
-  } catch {
-    throw unreachable();
-  }
-  if (!answer.ok) throw problemOf(answer.status, await answer.text());
-  return answer.blob();
+  return (await fetched(url)).blob();
 }
 
 /** Outputs are no uploads: the bytes are brought among the files, where workflows can name them. */

@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 52411eb3079fe2a46921d4bd11fefc80d4087b5d83667895b4a6fd7f8a3985a1. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 30c15e4083ef51bdbbb45952196086cfed13d7dc0610cd6a7404845cbfe47d5d. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1302,6 +1302,12 @@ export interface components {
              */
             base?: string | null;
             /**
+             * Closed
+             * @description Whether its tab was closed: pages list it, and do not open it by themselves.
+             * @default false
+             */
+            closed?: boolean;
+            /**
              * Document
              * @description Whatever is being edited; it need not be a valid workflow.
              */
@@ -1322,6 +1328,8 @@ export interface components {
         DraftEntryView: {
             /** Base */
             base: string | null;
+            /** Closed */
+            closed: boolean;
             /** Etag */
             etag: string;
             /** Id */
@@ -1367,6 +1375,8 @@ export interface components {
         DraftView: {
             /** Base */
             base: string | null;
+            /** Closed */
+            closed: boolean;
             /** Document */
             document: {
                 [key: string]: unknown;

@@ -19,9 +19,21 @@ export const useSession = create<Session>()(() => ({ state: "asking" }));
 
 const AGAIN_MS = 2000;
 
+/** When it was opened last (`performance.now()`): a 401 to what was sent before says nothing about it. */
+let openedAt = 0;
+/** Counts the ways it was tried to be opened: an older one that is still waiting gives up. */
+let tries = 0;
+
+function open(): void {
+  openedAt = performance.now();
+  useSession.setState({ state: "open" });
+}
+
 /** Trade the token in the address, if there is one, and find out whether there is a session. */
 export async function beginSession(): Promise<void> {
-  listenUnauthorized(() => useSession.setState({ state: "none" }));
+  listenUnauthorized((sentAt) => {
+    if (sentAt >= openedAt) useSession.setState({ state: "none" });
+  });
   window.addEventListener("hashchange", () => {
     const token = takeToken();
     if (token !== null) void trade(token);
@@ -41,20 +53,22 @@ export function takeToken(): string | null {
 }
 
 async function trade(token: string | null): Promise<void> {
-  try {
-    if (token === null) await readSession();
-    else await openSession(token);
-    useSession.setState({ state: "open" });
-  } catch (error) {
-    if (error instanceof Problem && (error.status === 401 || !error.isPassing)) {
-      // A link with an old token does no harm to a session that is good.
-      if (token !== null) return trade(null);
-      useSession.setState({ state: "none" });
-      return;
+  const number = ++tries;
+  for (let left: string | null = token; number === tries;) {
+    try {
+      if (left === null) await readSession();
+      else await openSession(left);
+      return open();
+    } catch (error) {
+      if (number !== tries) return;
+      const isRefused = error instanceof Problem && (error.status === 401 || !error.isPassing);
+      if (isRefused && left === null) return useSession.setState({ state: "none" });
+      if (isRefused) left = null; // a link with an old token does no harm to a session that is good
+      else {
+        useSession.setState({ state: "away" });
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
     }
-    useSession.setState({ state: "away" });
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    return trade(token);
   }
 }
 
@@ -63,7 +77,8 @@ export async function enter(pasted: string): Promise<void> {
   const text = pasted.trim();
   const found = /[#&]token=([^&\s]+)/.exec(text)?.[1];
   await openSession(found === undefined ? text : decodeURIComponent(found));
-  useSession.setState({ state: "open" });
+  tries += 1;
+  open();
 }
 
 /** Waits until there is a session. */

@@ -18,6 +18,11 @@ export interface SocketEvent {
   readonly [name: string]: Json | Uint8Array | undefined;
 }
 
+/** A member of an event; of which type it is says `server/jobs/hub.py`, whose events these are. */
+export function told<T>(event: SocketEvent, name: string): T {
+  return event[name] as T;
+}
+
 /** The part of `WebSocket` that is used; tests give their own. */
 export interface Wire {
   binaryType: string;

@@ -20,18 +20,12 @@ const TEXTS: { readonly [S in Exclude<ConnectionState, "connected">]: TextKey } 
   lost: "run.connection_lost",
 };
 
-let isConnecting = false;
-
 function Connection(): React.ReactNode {
   const t = useTexts();
   const { state, since } = useConnection();
   const said = useAnnouncement((announcement) => announcement.text);
   const wasAway = useRef(false);
-  useEffect(() => {
-    if (isConnecting) return;
-    isConnecting = true;
-    connect();
-  }, []);
+  useEffect(connect, []);
   useEffect(() => {
     if (state === "connected") {
       if (wasAway.current) say(t("run.connection_back"), { kind: "good" });

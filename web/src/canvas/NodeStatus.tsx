@@ -65,7 +65,7 @@ function InsideLine({ inside }: { readonly inside: string }): React.ReactNode {
   return (
     <Line state={state} symbol={SYMBOLS[state] ?? ""}>
       <span className={styles["text"]}>
-        <span className={styles["fact"]}>{t(`run.node_${state}` as TextKey)}</span>
+        <span className={styles["fact"]}>{t(`run.node_${state}` as TextKey /* `insideOf` (state/shown.ts) wrote it */)}</span>
         <span className={styles["fact"]}>{t("run.progress", { done, total })}</span>
       </span>
       {state === "running" && <progress className={styles["bar"]} value={Number(done)} max={Number(total)} aria-label={t("run.node_running")} />}
@@ -112,7 +112,7 @@ function progressOf(row: NodeRow): NodeRow["progress"] {
 function wordsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {
   if (row.state === "failed" && row.message !== undefined) return [row.message];
   const facts = factsOf(row, t);
-  return progressOf(row) !== undefined ? facts : [t(`run.node_${row.state}` as TextKey), ...facts];
+  return progressOf(row) !== undefined ? facts : [t(`run.node_${row.state}`), ...facts];
 }
 
 function factsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {

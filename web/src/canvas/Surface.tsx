@@ -1,7 +1,7 @@
 import "@xyflow/react/dist/base.css";
 
-import { type NodeChange, ReactFlow, ReactFlowProvider } from "@xyflow/react";
-import { type MouseEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
+import { type NodeChange, ReactFlow, type ReactFlowProps, ReactFlowProvider } from "@xyflow/react";
+import { type HTMLAttributes, type MouseEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
 
 import { useCamera } from "../state/camera";
 import { rememberCamera } from "../state/cameras";
@@ -16,15 +16,15 @@ import styles from "./canvas.module.css";
 import { FarLayer } from "./FarLayer";
 import { type FlowNode, flowNodeOf } from "./flow";
 import { FrameBox } from "./FrameBox";
-import { GRID, type View, around, viewOf } from "./geometry";
+import { type View, around, viewOf } from "./geometry";
 import { onCanvasKey, onCanvasKeyUp, spoilSpace } from "./keys";
 import { LinkLine, Reason } from "./LinkLine";
 import { chooseWires } from "./local";
 import { Minimap } from "./Minimap";
-import { dragTo, endDrag, startDrag } from "./moving";
+import { dragBy, endDrag, startDrag } from "./moving";
 import { NodeBox } from "./NodeBox";
 import { NoteBox } from "./NoteBox";
-import { itemAt, pressFar, pressGround } from "./pointer";
+import { goneSince, holdAt, itemAt, pressFar, pressGround } from "./pointer";
 import { type Scene, wholeBox } from "./scene";
 import { useTouch, useWheel } from "./useInput";
 import { Wires } from "./Wires";
@@ -59,26 +59,11 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
   const { isFar, admitted, isShort, onView } = useAdmitting(live, first, size);
   const nodes = useNodes(live, selection, isFar, admitted);
   const hasMinimap = usePreferences((state) => state.minimap);
-  const snap = usePreferences((state) => state.snap);
   const isTouch = useTouch();
   const element = useRef<HTMLDivElement>(null);
   useWheel(element);
-  const press = (event: PointerEvent): void => {
-    const target = event.target as HTMLElement; // a pointer is always on an element
-    if (event.button !== 0 || event.pointerType === "touch" || !target.classList.contains("react-flow__pane") || isPanning(target)) return;
-    element.current?.focus({ preventScroll: true });
-    if (isFar) pressFar(event);
-    else pressGround(event);
-  };
-  const onDouble = (event: MouseEvent): void => {
-    if (!(event.target as HTMLElement).classList.contains("react-flow__pane")) return;
-    const at = useCamera.getState().camera?.toDocument({ x: event.clientX, y: event.clientY });
-    const item = at === undefined || !isFar ? undefined : itemAt(live, at);
-    if (item !== undefined) useCamera.getState().camera?.show(item.id);
-    else openAddNode(at === undefined ? {} : { at });
-  };
   return (
-    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onKeyUp={onCanvasKeyUp} onPointerDownCapture={spoilSpace} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} {...listenersOf(live, isFar)}>
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={NO_EDGES}
@@ -88,15 +73,11 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         height={size.height}
         minZoom={LEAST_ZOOM}
         maxZoom={MOST_ZOOM}
+        {...DRAGGING}
         onNodesChange={onNodesChange}
-        onNodeDragStart={(event, node) => startDrag(withSelection(node.id), event.altKey)}
-        onNodeDragStop={endDrag}
         onNodeDoubleClick={(_, node) => enter(node)}
         onMove={(_, now) => onView(now)}
         onMoveEnd={(_, now) => look(now)}
-        snapToGrid={snap}
-        snapGrid={[GRID, GRID]}
-        nodeDragThreshold={3}
         panOnDrag={isTouch ? true : [1]}
         panActivationKeyCode="Space"
         selectionKeyCode={null}
@@ -121,6 +102,56 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
   );
 }
 
+/** What the canvas itself does with keys and the pointer. */
+function listenersOf(live: Scene, isFar: boolean): HTMLAttributes<HTMLDivElement> {
+  return {
+    onKeyDown: onCanvasKey,
+    onKeyUp: onCanvasKeyUp,
+    onPointerDownCapture: (event) => {
+      spoilSpace();
+      if (event.isPrimary) holdAt(event);
+    },
+    onPointerDown: (event) => press(event, isFar),
+    onClickCapture: keepChosen,
+    onDoubleClick: (event) => addOrShow(event, live, isFar),
+    onContextMenu: (event) => askMenu(event, live, isFar),
+  };
+}
+
+/** Whether it is the ground of the canvas, beside everything that lies on it. */
+function isGround(target: EventTarget): target is HTMLElement {
+  return target instanceof HTMLElement && target.classList.contains("react-flow__pane");
+}
+
+function press(event: PointerEvent<HTMLElement>, isFar: boolean): void {
+  if (event.button !== 0 || event.pointerType === "touch" || !isGround(event.target) || isPanning(event.target)) return;
+  event.currentTarget.focus({ preventScroll: true });
+  if (isFar) pressFar(event);
+  else pressGround(event);
+}
+
+function addOrShow(event: MouseEvent, live: Scene, isFar: boolean): void {
+  if (!isGround(event.target)) return;
+  const at = useCamera.getState().camera?.toDocument({ x: event.clientX, y: event.clientY });
+  const item = at === undefined || !isFar ? undefined : itemAt(live, at);
+  if (item !== undefined) useCamera.getState().camera?.show(item.id);
+  else openAddNode(at === undefined ? {} : { at });
+}
+
+/**
+ * xyflow says when a press has become a drag, and when it moves; how far is counted from the press. Its own positions begin
+ * where the drag does: all of a quick drag may lie before that.
+ */
+const DRAGGING: Partial<ReactFlowProps<FlowNode>> = {
+  nodeDragThreshold: 3,
+  onNodeDragStart: (event, node) => {
+    startDrag(withSelection(node.id), event.altKey);
+    dragBy(goneSince(event));
+  },
+  onNodeDrag: (event) => dragBy(goneSince(event)),
+  onNodeDragStop: endDrag,
+};
+
 function useNodes(scene: Scene, selection: ReadonlySet<string>, isFar: boolean, admitted: ReadonlySet<string> | null): FlowNode[] {
   return useMemo(() => {
     if (isFar) return [];
@@ -143,30 +174,26 @@ function look(now: View): void {
 function onNodesChange(changes: NodeChange<FlowNode>[]): void {
   const chosen = new Set(activeDocument()?.selection);
   let isChosenChanged = false;
-  const places = new Map<string, { x: number; y: number }>();
   for (const change of changes) {
-    if (change.type === "select") {
-      isChosenChanged = true;
-      if (change.selected) chosen.add(change.id);
-      else chosen.delete(change.id);
-    } else if (change.type === "position" && change.position !== undefined && change.dragging === true) places.set(change.id, change.position);
+    if (change.type !== "select") continue;
+    isChosenChanged = true;
+    if (change.selected) chosen.add(change.id);
+    else chosen.delete(change.id);
   }
-  if (isChosenChanged) {
-    useDocuments.getState().select(chosen);
-    chooseWires([]);
-  }
-  if (places.size > 0) dragTo(places);
+  if (!isChosenChanged) return;
+  useDocuments.getState().select(chosen);
+  chooseWires([]);
 }
 
 /** xyflow clears the selection with every click on the ground, also with the one that ends a marquee: that is ours. */
 function keepChosen(event: MouseEvent): void {
-  if ((event.target as HTMLElement).classList.contains("react-flow__pane")) event.stopPropagation();
+  if (isGround(event.target)) event.stopPropagation();
 }
 
-/** What is dragged with an item: all that is selected, mounted or not. */
+/** An item, and what is dragged with it: all that is selected, mounted or not. */
 function withSelection(id: string): Iterable<string> {
   const selection = activeDocument()?.selection;
-  return selection?.has(id) === true ? selection : [id];
+  return selection?.has(id) === true ? [id, ...selection] : [id];
 }
 
 function enter(node: FlowNode): void {
@@ -182,7 +209,7 @@ function isPanning(pane: HTMLElement): boolean {
 }
 
 function askMenu(event: MouseEvent, scene: Scene, isFar: boolean): void {
-  const target = event.target as HTMLElement; // as above
+  const target = event.target as HTMLElement; // a pointer is always on an element
   if (target.closest("input, textarea, select") !== null) return; // the browser's own, to paste into a field
   event.preventDefault();
   const at = { x: event.clientX, y: event.clientY };

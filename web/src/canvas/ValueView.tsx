@@ -55,7 +55,9 @@ function useValue(job: string, node: string, port: string, index: number, elemen
   useEffect(() => {
     const abort = new AbortController();
     readValue({ job, node, port, index, element }, abort.signal).then(
-      (value) => setFound({ value }),
+      (value) => {
+        if (!abort.signal.aborted) setFound({ value });
+      },
       (error: unknown) => {
         if (!abort.signal.aborted) setFound({ refused: sentence(error), isGone: error instanceof Problem && error.code === "not_found" });
       },

@@ -15,7 +15,9 @@ export function Why({ path }: { readonly path: string }): React.ReactNode {
     if (document === undefined) return;
     const abort = new AbortController();
     whyNode({ workflow: document, node: path }, { signal: abort.signal }).then(
-      ({ reasons: found }) => setReasons(found.map((reason) => reason.message)),
+      ({ reasons: found }) => {
+        if (!abort.signal.aborted) setReasons(found.map((reason) => reason.message));
+      },
       (error: unknown) => {
         if (!abort.signal.aborted) setReasons([sentence(error)]);
       },

@@ -16,7 +16,7 @@ import { activeDocument, useDocuments } from "../state/documents";
 import { type PortEnd, openAddNode } from "../state/palette";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
-import { type Box, type Point, isIn } from "./geometry";
+import { type Point, isIn } from "./geometry";
 import { announce } from "./local";
 import { type Item, type NodeItem, type Scene, portPoint, wholeBox } from "./scene";
 
@@ -136,9 +136,12 @@ function refuse(scene: Scene, link: Linking, aim: PortEnd, verdict: Verdict & { 
   const converter = verdict.converters[0];
   const title = converter === undefined ? undefined : scene.catalogue.types.get(converter)?.title;
   const [from, to] = ordered(link.from, aim);
+  const { active } = useDocuments.getState();
+  // The offer stays a while: another document, or another part of this one, may be shown by then.
+  const isShown = (): boolean => useDocuments.getState().active === active && currentScene()?.scope === scene.scope;
   const action = converter === undefined || title === undefined
     ? undefined
-    : { title: t("canvas.insertConverter", { title }), run: () => insertConverter(converter, from, to, link.taken) };
+    : { title: t("canvas.insertConverter", { title }), run: () => { if (isShown()) insertConverter(converter, from, to, link.taken); } };
   say(verdict.reason, { kind: "warn", ...(action && { action }) });
   announce(verdict.reason);
 }
@@ -216,13 +219,13 @@ function portAt(scene: Scene, link: Linking, at: Point, reach: number): PortEnd 
   let best: { readonly end: PortEnd; readonly distance: number } | null = null;
   let under: NodeItem | null = null;
   for (const item of scene.items.values()) {
-    if (item.kind !== "node" || !isIn(item as Box, at, reach)) continue;
+    if (item.kind !== "node" || !isIn(item, at, reach)) continue;
     for (const end of portsOfSide(item, side)) {
       const point = portPoint(item, end.port, end.side);
       const distance = point === undefined ? Infinity : Math.hypot(point.x - at.x, point.y - at.y);
       if (distance < reach && distance < (best?.distance ?? Infinity)) best = { end, distance };
     }
-    if (isIn(item as Box, at)) under = item;
+    if (isIn(item, at)) under = item;
   }
   if (best !== null) return best.end;
   if (under === null || under.id === link.from.node) return null;

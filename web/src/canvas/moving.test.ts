@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 
 import type { WorkflowDocument } from "../model/document";
 import { activeDocument, useDocuments } from "../state/documents";
+import { usePreferences } from "../state/preferences";
+import { GRID } from "./geometry";
 import { keepScene } from "./linking";
 import { useLocal } from "./local";
-import { cancelDrag, dragBy, dragTo, endDrag, nudge, startDrag } from "./moving";
+import { cancelDrag, dragBy, endDrag, nudge, startDrag } from "./moving";
 import { sceneOf } from "./scene";
 import { CATALOGUE, documentOf } from "./testing";
 
@@ -33,10 +35,30 @@ describe("moving", () => {
   it("takes along what lies in a frame, and only that", () => {
     show(document);
     startDrag(["frame:one"], false);
-    dragTo(new Map([["frame:one", { x: 4, y: -16 }]]));
+    dragBy({ x: 20, y: 20 });
     endDrag();
-    expect(now()?.view?.nodes).toEqual({ load: { x: 24, y: 24 }, save: { x: 400, y: 0 } });
-    expect(now()?.view?.frames?.[0]).toMatchObject({ x: 4, y: -16 });
+    expect(now()?.view?.nodes).toEqual({ load: { x: 20, y: 24 }, save: { x: 400, y: 0 } });
+    expect(now()?.view?.frames?.[0]).toMatchObject({ x: 0, y: -16 });
+  });
+
+  it("puts what the pointer holds on the grid, and the others keep their places to it", () => {
+    show(documentOf({ load: { type: "load", inputs: {} }, save: { type: "save", inputs: {} } }, { nodes: { load: { x: 3, y: 0 }, save: { x: 400, y: 5 } } }));
+    startDrag(["save", "load"], false);
+    dragBy({ x: 30, y: 1 });
+    endDrag();
+    const nodes = now()?.view?.nodes;
+    expect((nodes?.["save"]?.x ?? 1) % GRID).toBe(0);
+    expect((nodes?.["save"]?.x ?? 0) - (nodes?.["load"]?.x ?? 0)).toBe(397);
+  });
+
+  it("goes exactly as far as the pointer where there is no grid", () => {
+    show(document);
+    usePreferences.setState({ snap: false });
+    startDrag(["load"], false);
+    dragBy({ x: 33, y: 7 });
+    endDrag();
+    usePreferences.setState({ snap: true });
+    expect(now()?.view?.nodes?.["load"]).toEqual({ x: 33, y: 7 });
   });
 
   it("puts a loose node into the wire it is dropped on", () => {
@@ -61,6 +83,18 @@ describe("moving", () => {
     expect(now()?.view?.nodes?.["save"]).toEqual({ x: 400, y: 0 });
     expect(now()?.view?.nodes?.[copy]).toMatchObject({ x: 400, y: 400 });
     expect(now()?.nodes[copy]?.inputs).toEqual({ image: { link: "load.image" } });
+  });
+
+  it("moves in the document it began in, also if another is shown when it ends", () => {
+    show(document);
+    const first = useDocuments.getState().active;
+    startDrag(["load"], false);
+    dragBy({ x: 80, y: 80 });
+    useDocuments.getState().add(document);
+    endDrag();
+    expect(now()).toBe(document);
+    const moved = useDocuments.getState().open.find((one) => one.id === first)?.history.document;
+    expect(moved?.view?.nodes?.["load"]).toEqual({ x: 80, y: 80 });
   });
 
   it("forgets a drag that is cancelled", () => {

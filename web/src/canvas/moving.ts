@@ -7,15 +7,18 @@ import { insertOnWire, moveItems } from "../model/edit";
 import { wiresFrom, wiresTo } from "../model/graph";
 import type { Edit } from "../model/history";
 import { activeDocument, newId, useDocuments } from "../state/documents";
-import { type Box, type Point, around, grown, holds, isIn, middleOf, nearest, snapped } from "./geometry";
+import { preferences } from "../state/preferences";
+import { type Point, around, grown, holds, isIn, middleOf, nearest, snapped } from "./geometry";
 import { couldFit, currentScene } from "./linking";
 import { useLocal } from "./local";
 import type { NodeItem, Scene, WireItem } from "./scene";
 
 interface Drag {
+  /** The document that is moved in: another may be shown when the items are let go. */
+  readonly document: string;
   readonly scene: Scene;
   readonly ids: ReadonlySet<string>;
-  /** Where everything that moves was: the dragged items, and what lies in dragged frames. */
+  /** Where everything that moves was: the item that the pointer holds, the others dragged with it, and what lies in dragged frames. */
   readonly base: ReadonlyMap<string, Point>;
   /** The node that may be put into a wire: dragged alone and not linked. */
   readonly loose: NodeItem | null;
@@ -24,6 +27,7 @@ interface Drag {
 let drag: Drag | null = null;
 const REACH = 36;
 
+/** The first of these is the one that the pointer holds: it goes onto the grid, and the others keep their places to it. */
 export function startDrag(ids: Iterable<string>, isCopying: boolean): void {
   const scene = currentScene();
   if (scene === null) return;
@@ -33,27 +37,17 @@ export function startDrag(ids: Iterable<string>, isCopying: boolean): void {
     const item = scene.items.get(id);
     if (item !== undefined) base.set(id, { x: item.x, y: item.y });
   }
-  drag = { scene, ids: dragged, base, loose: looseNode(scene, base) };
+  drag = { document: useDocuments.getState().active, scene, ids: dragged, base, loose: looseNode(scene, base) };
   useLocal.setState({ moved: new Map(base), isCopying, into: null });
 }
 
-/** All dragged items have gone this far from where they were. */
+/** The pointer has gone this far from where it was pressed. */
 export function dragBy(by: Point): void {
   if (drag === null) return;
-  const moved = new Map([...drag.base].map(([id, at]) => [id, { x: snapped(at.x + by.x), y: snapped(at.y + by.y) }]));
-  moveTo(moved);
-}
-
-/** Dragged items are here; what lies in frames goes with them. */
-export function dragTo(places: ReadonlyMap<string, Point>): void {
-  if (drag === null) return;
-  const [first] = places;
-  const from = first === undefined ? undefined : drag.base.get(first[0]);
-  if (first === undefined || from === undefined) return;
-  const by = { x: first[1].x - from.x, y: first[1].y - from.y };
-  const moved = new Map<string, Point>();
-  for (const [id, at] of drag.base) moved.set(id, places.get(id) ?? { x: at.x + by.x, y: at.y + by.y });
-  moveTo(moved);
+  const [held] = drag.base.values();
+  if (held === undefined) return;
+  const go = preferences().snap ? { x: snapped(held.x + by.x) - held.x, y: snapped(held.y + by.y) - held.y } : by;
+  moveTo(new Map([...drag.base].map(([id, at]) => [id, { x: at.x + go.x, y: at.y + go.y }])));
 }
 
 function moveTo(moved: ReadonlyMap<string, Point>): void {
@@ -80,7 +74,8 @@ export function endDrag(): void {
   if (isCopying) return duplicate(done, places);
   const edits: Edit[] = [moveItems(done.scene.scope, places)];
   if (wire !== null && done.loose !== null) edits.push(...insertion(done.scene, done.loose, wire));
-  useDocuments.getState().apply(edits.length > 1 ? "canvas.inserted" : "canvas.moved", (document) => edits.reduce((now, edit) => edit(now), document));
+  const title = edits.length > 1 ? "canvas.inserted" : "canvas.moved";
+  useDocuments.getState().apply(title, (document) => edits.reduce((now, edit) => edit(now), document), null, done.document);
 }
 
 /** Move items by arrow keys; steps that follow each other are one step of undo. */
@@ -122,7 +117,7 @@ function wireUnder(moved: ReadonlyMap<string, Point>): WireItem | null {
   const loose = drag?.loose;
   const at = loose == null ? undefined : moved.get(loose.id);
   if (drag === null || loose == null || at === undefined) return null;
-  const middle = middleOf({ ...loose, ...at } as Box);
+  const middle = middleOf({ ...loose, ...at });
   let best: { readonly wire: WireItem; readonly distance: number } | null = null;
   for (const wire of drag.scene.wires.values()) {
     if (!isIn(grown(wire.box, REACH), middle)) continue;
@@ -150,7 +145,7 @@ function insertion(scene: Scene, item: NodeItem, wire: WireItem): readonly Edit[
 
 function duplicate(done: Drag, places: { readonly [id: string]: Point }): void {
   const open = activeDocument();
-  if (open === undefined) return;
+  if (open === undefined || open.id !== done.document) return;
   const fragment = copyFragment(open.history.document, done.scene.scope, Object.keys(places));
   const corner = around(Object.entries(places).map(([, at]) => ({ ...at, width: 0, height: 0 })));
   const pasted = pasteFragment(done.scene.scope, fragment, corner ?? { x: 0, y: 0 }, { withLinks: true });

@@ -16,8 +16,28 @@ function isMore(event: { readonly shiftKey: boolean; readonly ctrlKey: boolean; 
   return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
-function placeOf(event: { readonly clientX: number; readonly clientY: number }): Point {
+interface Pointed {
+  readonly clientX: number;
+  readonly clientY: number;
+}
+
+function placeOf(event: Pointed): Point {
   return camera()?.toDocument({ x: event.clientX, y: event.clientY }) ?? { x: 0, y: 0 };
+}
+
+/** Where in the document the pointer was pressed last. */
+let held: Point = { x: 0, y: 0 };
+
+export function holdAt(event: Pointed): void {
+  held = placeOf(event);
+}
+
+/** How far the pointer (or the finger) has gone in the document since it was pressed, whatever moved below it. */
+export function goneSince(event: Pointed | { readonly touches: ArrayLike<Pointed> }): Point {
+  const pointed = "touches" in event ? event.touches[0] : event;
+  if (pointed === undefined) return { x: 0, y: 0 };
+  const now = placeOf(pointed);
+  return { x: now.x - held.x, y: now.y - held.y };
 }
 
 /** What lies at a point; what was added last lies on top, frames below all and only by their title. */

@@ -6,8 +6,9 @@ const command: Command = {
   id: "cut", title: "edit.cut", group: "edit.group", keys: ["Mod+X"], byEvent: true,
   enabled: hasItems,
   async run() {
-    await toClipboard(selectionText() ?? "");
-    cutSelection();
+    const text = selectionText() ?? "";
+    cutSelection(); // before the browser asks: what is selected then may be something else
+    await toClipboard(text);
   },
 };
 export default command;

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 
 import type { WorkflowDocument } from "../model/document";
 import { useDocuments } from "../state/documents";
@@ -8,8 +8,12 @@ import { closePalette } from "../state/palette";
 import { colourSelection } from "./colouring";
 import { promoteInput, namableInputs } from "./promoting";
 import { here } from "./here";
-import { COMMANDS } from "./registry";
+import { COMMANDS, runCommand } from "./registry";
 import { CHAIN, after, link, node, openOnly, selected, shown, steps, view } from "./testing";
+
+/** What is answered to the question for a name. */
+let answer: Promise<string | null> = Promise.resolve(null);
+vi.mock("../ui/ask", () => ({ askText: () => answer }));
 
 beforeEach(() => closePalette());
 
@@ -172,4 +176,28 @@ test("without a document nothing of editing can be run, and nothing breaks", () 
   useDocuments.setState({ open: [], active: "" });
   for (const command of COMMANDS.values()) expect(() => command.enabled?.()).not.toThrow();
   expect(["add_node", "select_all", "paste", "layout_all"].filter(isEnabled)).toEqual([]);
+});
+
+test("framing and naming the frame are one step", async () => {
+  answer = Promise.resolve("Sketch");
+  const document = await after("frame_selection", CHAIN, ["a", "b"]);
+  expect(view(document).frames?.[0]?.title).toBe("Sketch");
+  expect(steps()).toBe(1);
+});
+
+test("cut takes what was selected when it was asked for", async () => {
+  vi.stubGlobal("navigator", { clipboard: { writeText: async () => useDocuments.getState().select(["c"]) } });
+  const document = await after("cut", CHAIN, ["a"]);
+  vi.unstubAllGlobals();
+  expect(Object.keys(document.nodes)).toEqual(["b", "c"]);
+});
+
+test("a subgraph is made in the document it was asked for in, whichever is shown when its code has come", async () => {
+  answer = Promise.resolve("Both");
+  openOnly(CHAIN, ["a", "b"]);
+  const first = useDocuments.getState().active;
+  runCommand("make_subgraph");
+  useDocuments.getState().add(CHAIN);
+  await vi.waitFor(() => expect(Object.keys(useDocuments.getState().open.find((one) => one.id === first)?.history.document.subgraphs ?? {})).toHaveLength(1));
+  expect(shown()).toBe(CHAIN);
 });

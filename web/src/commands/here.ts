@@ -13,6 +13,8 @@ import { activeDocument, scopeAt, useDocuments } from "../state/documents";
 import type { TextKey } from "../texts";
 
 export interface Here {
+  /** Of the open document. */
+  readonly draft: string;
   readonly document: WorkflowDocument;
   readonly scopeId: ScopeId;
   readonly scope: Scope;
@@ -42,7 +44,7 @@ export function here(): Here | null {
   const items = [...one.selection].filter(exists);
   const of = (kind: "node" | "frame" | "note"): string[] => items.map(itemOf).filter((item) => item.kind === kind).map((item) => item.id);
   return {
-    document, scopeId, scope, catalogue: useCatalogue.getState().catalogue,
+    draft: one.id, document, scopeId, scope, catalogue: useCatalogue.getState().catalogue,
     items, nodes: of("node"), frames: of("frame"), notes: of("note"),
   };
 }
@@ -92,9 +94,18 @@ export function around(boxes: readonly Box[]): Box | null {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** One step of undo. */
+/** One step of undo, of the document that is shown. */
 export function apply(title: TextKey, edit: Edit, gesture: string | null = null): void {
   useDocuments.getState().apply(title, edit, gesture);
+}
+
+/** The same after something was waited for: in the document that it was about, and if its scope is still there. True if it was done and is seen. */
+export function applyThere(at: Here, title: TextKey, edit: Edit): boolean {
+  const { open, active, apply: applyTo } = useDocuments.getState();
+  const document = open.find((one) => one.id === at.draft)?.history.document;
+  if (document === undefined || (at.scopeId !== "" && document.subgraphs?.[at.scopeId] === undefined)) return false;
+  applyTo(title, edit, null, at.draft);
+  return active === at.draft;
 }
 
 export function hasItems(): boolean {

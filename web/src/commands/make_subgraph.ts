@@ -1,9 +1,9 @@
-import { activeDocument, useDocuments } from "../state/documents";
+import { useDocuments } from "../state/documents";
 import { t } from "../texts";
 import { askText } from "../ui/ask";
 import { onceMore } from "../ui/later";
 import type { Command } from "./command";
-import { apply, chosenNodes, hasNodes, here } from "./here";
+import { applyThere, chosenNodes, hasNodes, here } from "./here";
 
 const subgraphs = onceMore(() => import("../model/subgraphs"));
 
@@ -19,11 +19,9 @@ const command: Command = {
     const name = await askText({ title: t("edit.make_subgraph"), label: t("edit.subgraph_name"), value: t("edit.new_subgraph"), hint: t("edit.name_hint") });
     if (name === null) return;
     const { makeSubgraph } = await subgraphs();
-    apply("edit.make_subgraph", makeSubgraph(at.scopeId, chosenNodes(at), name));
+    if (!applyThere(at, "edit.make_subgraph", makeSubgraph(at.scopeId, chosenNodes(at), name))) return;
     // The instance is the node that was not there before.
-    const after = here();
-    const added = Object.keys(after?.scope.nodes ?? {}).filter((id) => !Object.hasOwn(at.scope.nodes, id));
-    if (activeDocument() !== undefined) useDocuments.getState().select(added);
+    useDocuments.getState().select(Object.keys(here()?.scope.nodes ?? {}).filter((id) => !Object.hasOwn(at.scope.nodes, id)));
   },
 };
 export default command;

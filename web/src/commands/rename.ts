@@ -28,8 +28,8 @@ function renamable(): string | null {
   return at === null || item === undefined || at.items.length !== 1 || item.startsWith("note:") ? null : item;
 }
 
-/** Ask for a node's or frame's title. */
-export async function renameItem(item: string): Promise<void> {
+/** Ask for a node's or frame's title; with the gesture that made it, that is one step of undo with it. */
+export async function renameItem(item: string, gesture: string | null = null): Promise<void> {
   const at = here();
   if (at === null) return;
   const { kind, id } = itemOf(item);
@@ -39,7 +39,7 @@ export async function renameItem(item: string): Promise<void> {
   const title = await askText({ title: t("edit.rename"), label: t("edit.title"), value: before, isEmptyAllowed: true, placeholder: type?.title ?? "", ...(hint === undefined ? {} : { hint }) });
   if (title === null) return;
   const part: Pick<NodeView, "title"> = { title };
-  apply("edit.rename", kind === "frame" ? setFrame(at.scopeId, id, part) : setNodeView(at.scopeId, [id], part));
+  apply("edit.rename", kind === "frame" ? setFrame(at.scopeId, id, part) : setNodeView(at.scopeId, [id], part), gesture);
 }
 
 /** Give a node another id; links and what names it go with it. */

@@ -1,7 +1,7 @@
 import { useDocuments } from "../state/documents";
 import { onceMore } from "../ui/later";
 import type { Command } from "./command";
-import { apply, here } from "./here";
+import { applyThere, here } from "./here";
 
 const subgraphs = onceMore(() => import("../model/subgraphs"));
 
@@ -19,11 +19,11 @@ const command: Command = {
   keys: ["Mod+Shift+U"],
   enabled: () => instances().length > 0,
   async run() {
-    const { unpack } = await subgraphs();
     const at = here();
     if (at === null) return;
     const ids = instances();
-    apply("edit.unpack_subgraph", (document) => ids.reduce((before, id) => unpack(at.scopeId, id)(before), document));
+    const { unpack } = await subgraphs();
+    if (!applyThere(at, "edit.unpack_subgraph", (document) => ids.reduce((before, id) => unpack(at.scopeId, id)(before), document))) return;
     useDocuments.getState().select(Object.keys(here()?.scope.nodes ?? {}).filter((id) => !Object.hasOwn(at.scope.nodes, id)));
   },
 };

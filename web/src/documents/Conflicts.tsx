@@ -4,6 +4,7 @@ import { type Choice, type Conflict, useConflicts } from "../state/conflicts";
 import { useLanguage, useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/dialogs";
+import { attempt } from "./actions";
 import { Differences, differencesThatCount } from "./Differences";
 import styles from "./dialogs.module.css";
 
@@ -16,7 +17,7 @@ export function ConflictDialog({ conflict }: { readonly conflict: Conflict }): R
   const mine = conflict.mine();
   const count = differencesThatCount(mine, conflict.theirs).length;
   const when = new Date(time * 1000).toLocaleString(language, { dateStyle: "short", timeStyle: "medium" });
-  const answer = (choice: Choice): void => void useConflicts.getState().answer(key, choice);
+  const answer = (choice: Choice): void => void attempt(() => useConflicts.getState().answer(key, choice));
   const later = (): void => useConflicts.getState().putOff(key);
   const hint = conflict.with === "file" ? "documents.keep_mine_hint" : "documents.keep_mine_page_hint";
   return (

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Problem, sentence } from "../api/client";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { Dialog, closeDialog } from "../ui/dialogs";
+import { Dialog, useClose } from "../ui/dialogs";
 import styles from "./dialogs.module.css";
 
 interface Props {
@@ -21,11 +21,12 @@ export function NameDialog({ title, action, initial, mayReplace = false, submit 
   const [name, setName] = useState(initial);
   const [problem, setProblem] = useState<{ readonly text: string; readonly taken: string | undefined } | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const close = useClose();
   const send = async (over?: string): Promise<void> => {
     setBusy(true);
     try {
       await submit(name.trim(), over);
-      closeDialog();
+      close();
     } catch (error) {
       setProblem({ text: sentence(error), taken: error instanceof Problem && error.status === 412 ? error.etag : undefined });
       setBusy(false);
@@ -46,7 +47,7 @@ export function NameDialog({ title, action, initial, mayReplace = false, submit 
         {problem !== null && <p role="alert" className={styles["bad"]}>{problem.text}</p>}
         {problem?.taken !== undefined && mayReplace && <p className={styles["hint"]}>{t("documents.replace_hint")}</p>}
         <div className={styles["buttons"]}>
-          <Button onClick={closeDialog}>{t("documents.cancel")}</Button>
+          <Button onClick={close}>{t("documents.cancel")}</Button>
           {problem?.taken !== undefined && mayReplace && (
             <Button kind="danger" disabled={isBusy} onClick={() => void send(problem.taken)}>{t("documents.replace")}</Button>
           )}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { type VersionView, listVersions, sentence } from "../api/client";
 import type { WorkflowDocument } from "../model/document";
@@ -19,6 +19,7 @@ export function VersionsDialog({ name }: { readonly name: string }): React.React
   const [versions, setVersions] = useState<readonly VersionView[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
   const [compared, setCompared] = useState<{ readonly version: number; readonly before: WorkflowDocument; readonly after: WorkflowDocument } | null>(null);
+  const asked = useRef(0);
   const load = (): void => {
     listVersions(name).then((list) => setVersions(list.versions), (error: unknown) => setProblem(sentence(error)));
   };
@@ -28,9 +29,10 @@ export function VersionsDialog({ name }: { readonly name: string }): React.React
   const isOpen = open?.workflow === name;
   const compare = (version: number): Promise<boolean> =>
     attempt(async () => {
+      const number = ++asked.current;
       const before = await versionOf(name, version);
       const after = isOpen ? open.history.document : await versionOf(name, current?.version ?? version);
-      setCompared({ version, before, after });
+      if (number === asked.current) setCompared({ version, before, after }); // not one that was clicked before
     });
   const bringBack = (version: number): Promise<boolean> =>
     attempt(async () => {

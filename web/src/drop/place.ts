@@ -12,18 +12,25 @@ import { activeDocument, scopeAt, useDocuments } from "../state/documents";
 /** A node is put under the pointer by its title. */
 const HANDLE = 16;
 
-/** The scope that is shown; a document is opened if none is. */
-export function shownScope(): { readonly scope: ScopeId; readonly document: WorkflowDocument } {
-  if (activeDocument() === undefined) useDocuments.getState().add(emptyDocument());
-  const one = activeDocument();
+/** An open document, and the scope of it that is shown. */
+export interface Place {
+  readonly id: string;
+  readonly scope: ScopeId;
+  readonly document: WorkflowDocument;
+}
+
+/** The document that is shown, or the one named as long as it is open; one is opened if none is. */
+export function shownScope(id: string | undefined = undefined): Place {
+  const { open, add } = useDocuments.getState();
+  if (open.length === 0) add(emptyDocument());
+  const one = open.find((candidate) => candidate.id === id) ?? activeDocument();
   if (one === undefined) throw new Error("a document was just opened");
   const { document } = one.history;
-  return { document, scope: scopeAt(document, one.path) };
+  return { id: one.id, document, scope: scopeAt(document, one.path) };
 }
 
 /** Where a new node of this type goes, near the place wanted (its middle), so that it covers no other. */
-export function freePlace(type: NodeType, wanted: Point): Point {
-  const { document, scope } = shownScope();
+export function freePlace(type: NodeType, wanted: Point, { document, scope }: Place = shownScope()): Point {
   const { catalogue } = useCatalogue.getState();
   const { nodes, view } = scopeOf(document, scope);
   const size = measure(type, { type: type.id, inputs: {} }, undefined);

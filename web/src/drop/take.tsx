@@ -2,9 +2,10 @@
 
 import { fileWorkflow, readOutput, sentence, uploadFile } from "../api/client";
 import { type Upload, isRefusal, outputAsFile } from "../api/results";
-import { addFileNode, trying } from "../panels/gallery/actions";
+import { type Adding, addFileNode, trying } from "../panels/gallery/actions";
 import { refreshFiles } from "../state/files";
 import type { Point } from "../state/camera";
+import { newId, useDocuments } from "../state/documents";
 import { openText } from "../state/workflows";
 import { t } from "../texts";
 import { showDialog } from "../ui/dialogs";
@@ -14,21 +15,22 @@ import { HEAD_BYTES, type Sort, asPngName, sortOf } from "./decide";
 
 /** `at`: where in the document their nodes go. */
 export async function takeFiles(files: readonly File[], at: Point): Promise<void> {
-  const gesture = `drop ${crypto.randomUUID()}`; // all nodes of one drop are one step of undo
+  const adding: Adding = { document: useDocuments.getState().active, gesture: `drop ${newId()}` }; // all nodes of one drop are one step of undo
   const carriers: Carrier[] = [];
   for (const file of files) {
     await trying(async () => {
-      const carrier = await takeFile(file, at, gesture);
+      const carrier = await takeFile(file, at, adding);
       if (carrier !== undefined) carriers.push(carrier);
     });
   }
   refreshFiles();
-  if (carriers.length > 0) showDialog(<Carriers carriers={carriers} addAll={() => carriers.forEach((one) => addUpload(one.upload, at, gesture))} />);
+  if (carriers.length > 0) showDialog(<Carriers carriers={carriers} addAll={() => carriers.forEach((one) => addUpload(one.upload, at, adding))} />);
 }
 
 /** An output of the gallery that was dragged here. */
 export function takeOutput(id: string, at: Point): Promise<boolean> {
-  return trying(async () => addUpload(await outputAsFile(await readOutput(id)), at));
+  const { active } = useDocuments.getState();
+  return trying(async () => addUpload(await outputAsFile(await readOutput(id)), at, { document: active }));
 }
 
 /** Says which file it was that cannot be opened. */
@@ -45,16 +47,16 @@ export function takeText(text: string, name: string): Promise<boolean> {
   return trying(() => void openText(text, name));
 }
 
-async function takeFile(file: File, at: Point, gesture: string): Promise<Carrier | undefined> {
+async function takeFile(file: File, at: Point, adding: Adding): Promise<Carrier | undefined> {
   const sort = sortOf(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
   const name = file.name || t("gallery.pasted");
   if (sort === "document") {
     openNamed(await file.text(), name);
     return undefined;
   }
-  if (sort === "picture" || sort === "foreign_picture") return takePicture(file, name, sort, at, gesture);
+  if (sort === "picture" || sort === "foreign_picture") return takePicture(file, name, sort, at, adding);
   if (sort === "video" || sort === "curve") {
-    addUpload(await uploadFile(file, name), at, gesture);
+    addUpload(await uploadFile(file, name), at, adding);
     return undefined;
   }
   const key = ({ audio: "gallery.drop_audio", empty: "gallery.drop_empty", other: "gallery.drop_other" } as const)[sort];
@@ -62,11 +64,11 @@ async function takeFile(file: File, at: Point, gesture: string): Promise<Carrier
   return undefined;
 }
 
-async function takePicture(file: File, name: string, sort: Sort, at: Point, gesture: string): Promise<Carrier | undefined> {
+async function takePicture(file: File, name: string, sort: Sort, at: Point, adding: Adding): Promise<Carrier | undefined> {
   const upload = sort === "picture" ? await uploadFile(file, name) : await uploadFile(await asPng(file), asPngName(name));
   const workflow = await carried(upload);
   if (workflow !== undefined) return { upload, workflow };
-  addUpload(upload, at, gesture);
+  addUpload(upload, at, adding);
   return undefined;
 }
 
@@ -82,8 +84,8 @@ async function carried(upload: Upload): Promise<object | undefined> {
   }
 }
 
-export function addUpload(upload: Pick<Upload, "name" | "sha256" | "kind">, at: Point, gesture: string | null = null): void {
-  addFileNode({ file: upload.name, sha256: upload.sha256 }, upload.kind, at, gesture);
+export function addUpload(upload: Pick<Upload, "name" | "sha256" | "kind">, at: Point, adding: Adding = {}): void {
+  addFileNode({ file: upload.name, sha256: upload.sha256 }, upload.kind, at, adding);
 }
 
 async function asPng(file: File): Promise<Blob> {

@@ -6,7 +6,7 @@
  */
 
 import {
-  type Json, type JsonObject, type NamedInput, type NamedOutput, type Node, type Scope, type Subgraph, type WorkflowDocument, targets,
+  type Json, type JsonObject, type NamedInput, type NamedOutput, type Node, type Scope, type Subgraph, type WorkflowDocument, jsonOf, targets,
 } from "./document";
 import { writeJson } from "./jsontext";
 import { membersOf, objectOf, own } from "./members";
@@ -40,14 +40,14 @@ export function canonical(document: WorkflowDocument): WorkflowDocument {
     ["nodes", nodes(document.nodes)],
     ...interfaceOf(document),
     ["subgraphs", isEmpty(subgraphs) ? undefined : each<Subgraph>(subgraphs ?? {}, subgraph)],
-    ["requires", document.requires as Json | undefined],
-    ["view", document.view as Json | undefined],
+    ["requires", jsonOf(document.requires)],
+    ["view", jsonOf(document.view)],
   ];
   return entry(known, document, DOCUMENT_FIELDS) as unknown as WorkflowDocument;
 }
 
 function subgraph(scope: Subgraph): Json {
-  return entry([["nodes", nodes(scope.nodes)], ...interfaceOf(scope), ["view", scope.view as Json | undefined]], scope, SUBGRAPH_FIELDS);
+  return entry([["nodes", nodes(scope.nodes)], ...interfaceOf(scope), ["view", jsonOf(scope.view)]], scope, SUBGRAPH_FIELDS);
 }
 
 function nodes(found: Scope["nodes"]): Json {

@@ -1,6 +1,6 @@
 /** What two documents differ in, as a list for people: nodes, inputs, names, facts, subgraphs, looks. */
 
-import { type Json, type NamedInput, type NamedOutput, type Node, type Scope, type Subgraph, type WorkflowDocument } from "./document";
+import { type Json, type NamedInput, type NamedOutput, type Node, type Scope, type Subgraph, type WorkflowDocument, jsonOf } from "./document";
 import { isSame, membersOf, own } from "./members";
 
 export interface Difference {
@@ -27,7 +27,7 @@ export function differences(a: WorkflowDocument, b: WorkflowDocument): Differenc
     ...each<Subgraph>(a.subgraphs, b.subgraphs).flatMap(([id, before, after]) => {
       const path = `subgraphs.${id}`;
       if (before !== undefined && after !== undefined) return inScopes(before, after, id, `${path}.`);
-      return compared({ what: "subgraph", path, scope: id }, before as Json | undefined, after as Json | undefined);
+      return compared({ what: "subgraph", path, scope: id }, jsonOf(before), jsonOf(after));
     }),
   ];
   return [...found.filter((one) => one.what !== "view"), ...found.filter((one) => one.what === "view")];
@@ -45,10 +45,10 @@ function inScopes(a: Scope, b: Scope, scope: string, prefix: string): Difference
   return [
     ...each<Node>(a.nodes, b.nodes).flatMap(([id, before, after]) => nodes(id, before, after, scope, prefix)),
     ...each<NamedInput>(a.inputs, b.inputs).flatMap(([name, before, after]) =>
-      compared({ what: "named_input", path: `${prefix}inputs.${name}`, scope, port: name }, before as Json | undefined, after as Json | undefined)),
+      compared({ what: "named_input", path: `${prefix}inputs.${name}`, scope, port: name }, jsonOf(before), jsonOf(after))),
     ...each<NamedOutput>(a.outputs, b.outputs).flatMap(([name, before, after]) =>
-      compared({ what: "named_output", path: `${prefix}outputs.${name}`, scope, port: name }, before as Json | undefined, after as Json | undefined)),
-    ...compared({ what: "view", path: `${prefix}view`, scope }, a.view as Json | undefined, b.view as Json | undefined),
+      compared({ what: "named_output", path: `${prefix}outputs.${name}`, scope, port: name }, jsonOf(before), jsonOf(after))),
+    ...compared({ what: "view", path: `${prefix}view`, scope }, jsonOf(a.view), jsonOf(b.view)),
   ];
 }
 
@@ -56,7 +56,7 @@ function nodes(id: string, before: Node | undefined, after: Node | undefined, sc
   if (before === after) return [];
   const path = `${prefix}nodes.${id}`, place = { scope, node: id };
   if (before === undefined || after === undefined) {
-    return compared({ what: "node", path, ...place }, before as Json | undefined, after as Json | undefined);
+    return compared({ what: "node", path, ...place }, jsonOf(before), jsonOf(after));
   }
   const rest = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !["type", "inputs", "state"].includes(name));
   return [

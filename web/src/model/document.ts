@@ -117,6 +117,11 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A part of a document as the JSON it is: the compiler does not see that of an interface. */
+export function jsonOf(part: object | undefined): Json | undefined {
+  return part as Json | undefined;
+}
+
 export function isLink(value: Json | undefined): value is Link & JsonObject {
   return isObject(value) && typeof value["link"] === "string";
 }

@@ -1,5 +1,5 @@
 /**
- * The nodes of one scope as a graph: links, what lies before and after, an order, cycles.
+ * The nodes of one scope as a graph: links, what lies before and after.
  *
  * Knows ids and links, no types. What is found is kept for as long as the scope's `nodes` stay the same object, which
  * moving and colouring do not change.
@@ -84,31 +84,4 @@ function reached(scope: Scope, ids: Iterable<string>, next: (id: string) => read
     }
   }
   return found;
-}
-
-/** The nodes so that each comes after what it depends on, else in the file's order; nodes on cycles come last. */
-export function order(scope: Scope): string[] {
-  const ids = membersOf(scope.nodes).map(([id]) => id);
-  const pending = new Map(ids.map((id) => [id, wiresTo(scope, id).filter((wire) => isThere(scope, wire.from)).length]));
-  const done = ids.filter((id) => pending.get(id) === 0);
-  for (const id of done) {
-    for (const wire of wiresFrom(scope, id)) {
-      const target = split(wire.to).node;
-      const left = (pending.get(target) ?? 0) - 1;
-      pending.set(target, left);
-      if (left === 0) done.push(target);
-    }
-  }
-  const placed = new Set(done);
-  return [...done, ...ids.filter((id) => !placed.has(id))];
-}
-
-function isThere(scope: Scope, reference: string): boolean {
-  return own<Node>(scope.nodes, split(reference).node) !== undefined;
-}
-
-/** Whether a link between these ports ("node.port") would close a circle. */
-export function wouldCycle(scope: Scope, from: string, to: string): boolean {
-  const source = split(from).node, target = split(to).node;
-  return source === target || ancestors(scope, [source]).has(target);
 }

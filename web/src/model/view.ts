@@ -3,7 +3,7 @@
  * passed over here, but stays in the file until it is changed.
  */
 
-import { type Frame, type Json, type NodeView, type Note, type Scope, isObject } from "./document";
+import { type Frame, type Json, type NodeView, type Note, type Scope, isObject, jsonOf } from "./document";
 import { own } from "./members";
 
 export interface SafeView {
@@ -18,7 +18,7 @@ const EMPTY: SafeView = { nodes: {}, frames: [], notes: [], wires: {} };
 
 /** The well-formed parts of a scope's view. The same object as long as the view is. */
 export function viewOf(scope: Scope): SafeView {
-  const view = scope.view as Json | undefined;
+  const view = jsonOf(scope.view);
   if (!isObject(view)) return EMPTY;
   let safe = kept.get(view);
   if (safe === undefined) {

@@ -6,7 +6,7 @@ import { cssType } from "../canvas/colours";
 import type { NodeType } from "../model/catalogue";
 import { useCatalogue } from "../state/catalogue";
 import { useDocument, useScopeId } from "../state/documents";
-import { type AddNodeRequest, closePalette } from "../state/palette";
+import { type AddNodeRequest, closePalette, usePalette } from "../state/palette";
 import { preferences } from "../state/preferences";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
@@ -18,7 +18,7 @@ import { type Addable, addables, insertables, isSubgraph, linesOf, summary, unwr
 
 export function AddNode({ request }: { readonly request: AddNodeRequest }): ReactNode {
   const t = useTexts();
-  const [query, setQuery] = useState("");
+  const [query, setQuery] = useState(usePalette.getState().typed);
   const filter = request.into ?? (request.from === undefined ? undefined : `${request.from.node}.${request.from.port}`);
   const [isFiltered, setFiltered] = useState(filter !== undefined);
   const [active, setActive] = useState<Addable | null>(null);

@@ -5,7 +5,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import type { Command } from "../commands/command";
 import { shownKeys } from "../commands/keys";
 import { COMMANDS } from "../commands/registry";
-import { closePalette } from "../state/palette";
+import { closePalette, usePalette } from "../state/palette";
 import { useTexts } from "../texts";
 import { ChoiceList, type ListLine } from "./ChoiceList";
 import styles from "./CommandList.module.css";
@@ -13,7 +13,7 @@ import { field, find, grouped } from "./search";
 
 export function CommandList(): ReactNode {
   const t = useTexts();
-  const [query, setQuery] = useState("");
+  const [query, setQuery] = useState(usePalette.getState().typed);
   // What can be done is asked once, as the list opens: nothing changes behind it.
   const all = useMemo(() => {
     const enabled = [...COMMANDS.values()].filter((command) => !command.hidden && command.enabled?.() !== false);

@@ -1,6 +1,6 @@
 /** Where the lists one types into appear; once in the page. The focus comes back to where it was. */
 
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 
 import { emptyDocument } from "../model/document";
 import { useCatalogue } from "../state/catalogue";
@@ -35,10 +35,13 @@ function useReady(): void {
 function Sheet({ isWide, children }: { readonly isWide: boolean; readonly children: ReactNode }): ReactNode {
   const t = useTexts();
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // At once: the next key is for the field.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
-    element.current?.querySelector("input")?.focus();
+    const field = element.current?.querySelector("input");
+    field?.focus();
+    if (usePalette.getState().isEntered) field?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
     };

@@ -57,19 +57,29 @@ export function onConnected(opened: () => void): () => void {
   return () => openers.delete(opened);
 }
 
-/** Connect, and try at once when the network or the page comes back. For the page's frame, once. */
-export function connect(): void {
+/** Connect, and try at once when the network or the page comes back; until the returned function is called. */
+export function connect(): () => void {
+  let isOver = false;
+  const retry = (): void => socket.retryNow();
+  const seen = (): void => {
+    if (!document.hidden) retry();
+  };
   void whenSession().then(async () => {
     codec = await messagePack();
-    socket.start();
+    if (!isOver) socket.start();
   });
-  useSession.subscribe(({ state }, before) => {
-    if (state === "open" && before.state !== "open") socket.retryNow();
+  const stop = useSession.subscribe(({ state }, before) => {
+    if (state === "open" && before.state !== "open") retry();
   });
-  addEventListener("online", () => socket.retryNow());
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) socket.retryNow();
-  });
+  window.addEventListener("online", retry);
+  document.addEventListener("visibilitychange", seen);
+  return () => {
+    isOver = true;
+    stop();
+    window.removeEventListener("online", retry);
+    document.removeEventListener("visibilitychange", seen);
+    socket.stop();
+  };
 }
 
 function become(state: ConnectionState): void {

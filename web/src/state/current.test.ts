@@ -11,18 +11,21 @@ vi.mock("./saving", () => ({ saveNow }));
 vi.mock("./catalogue", () => ({ reload }));
 vi.mock("./connection", () => ({
   useConnection: { getState: () => ({ state: "connected" }) },
-  onConnected: (listener: typeof connected) => { connected = listener; },
-  onSocketEvents: (listener: typeof tell) => { tell = listener; },
+  onConnected: (listener: typeof connected) => { connected = listener; return () => { connected = () => {}; }; },
+  onSocketEvents: (listener: typeof tell) => { tell = listener; return () => { tell = () => {}; }; },
 }));
 vi.mock("../api/session", () => ({ useSession: { getState: () => ({ state: "open" }) } }));
 const { keepCurrent } = await import("./current");
 
+let stop: () => void;
+
 beforeEach(() => {
   vi.useFakeTimers();
-  keepCurrent();
+  stop = keepCurrent();
   vi.clearAllMocks();
 });
 afterEach(() => {
+  stop();
   vi.useRealTimers();
 });
 
@@ -43,4 +46,13 @@ it("gives the server what it missed and asks for everything when the connection 
 it("asks for everything once a minute all the same", () => {
   vi.advanceTimersByTime(66_000);
   expect(refresh.mock.calls.filter((call) => call.length === 0)).toHaveLength(1);
+});
+
+it("asks for nothing any more when it has ended", () => {
+  stop();
+  connected();
+  tell([{ event: "workflows" }]);
+  document.dispatchEvent(new Event("visibilitychange"));
+  vi.advanceTimersByTime(66_000);
+  expect(refresh).not.toHaveBeenCalled();
 });

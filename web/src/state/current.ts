@@ -16,13 +16,17 @@ const ALL_MS = 60_000;
 
 let askedAllAt = 0;
 
-/** From now on; call it once, when everything that was open is open again. */
-export function keepCurrent(): void {
-  onConnected(comeBack);
-  onSocketEvents(takeChanges);
-  setInterval(look, DRAFTS_MS);
+/** From now on, when everything that was open is open again; until the returned function is called. */
+export function keepCurrent(): () => void {
+  const stops = [onConnected(comeBack), onSocketEvents(takeChanges)];
+  const timer = setInterval(look, DRAFTS_MS);
   document.addEventListener("visibilitychange", look);
   void refreshAll();
+  return () => {
+    for (const stop of stops) stop();
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", look);
+  };
 }
 
 function look(): void {

@@ -4,6 +4,7 @@ interface Kept {
   readonly document: Record<string, unknown>;
   readonly workflow: string | null;
   readonly base: string | null;
+  readonly closed?: boolean;
   readonly etag: string;
 }
 
@@ -22,6 +23,8 @@ export class FakeServer {
   #running = 0;
   #gate: Promise<void> = Promise.resolve();
   #open: () => void = () => {};
+  #late: ((asked: string) => boolean) | undefined;
+  #lateGate: Promise<void> = Promise.resolve();
   #numbers = 0;
 
   count(method: string): number {
@@ -35,6 +38,22 @@ export class FakeServer {
 
   release(): void {
     this.#open();
+  }
+
+  /** What is asked is done at once, but the answer to requests like this one comes only after the returned function is called. */
+  delay(pattern: RegExp): () => void {
+    let release = (): void => {};
+    this.#late = (asked) => pattern.test(asked);
+    this.#lateGate = new Promise((resolve) => { release = resolve; });
+    return () => {
+      this.#late = undefined;
+      release();
+    };
+  }
+
+  /** Whether this was asked. */
+  wasAsked(pattern: RegExp): boolean {
+    return this.#asked.some((one) => pattern.test(one));
   }
 
   /** What another program writes. */
@@ -51,6 +70,7 @@ export class FakeServer {
     await this.#gate;
     this.#running -= method === "GET" ? 0 : 1;
     const answer = this.#answer(method, new URL(where, "http://server").pathname.split("/").slice(2), init);
+    if (this.#late?.(`${method} ${where}`) === true) await this.#lateGate;
     if (this.losesAnswers) throw new TypeError("Failed to fetch");
     return answer;
   };
@@ -80,12 +100,12 @@ export class FakeServer {
   }
 
   #read(kind: string, id: string, found: Kept): Response {
-    return json(kind === "drafts" ? { id, ...found, modified: 1 } : found.document, found.etag);
+    return json(kind === "drafts" ? { id, closed: false, ...found, modified: 1 } : found.document, found.etag);
   }
 
   #list(kind: string): Response {
     if (kind === "drafts") {
-      return json({ drafts: [...this.drafts].map(([id, one]) => ({ ...one, id, title: "", modified: 1, size_bytes: 1, problem: null })).reverse() });
+      return json({ drafts: [...this.drafts].map(([id, one]) => ({ closed: false, ...one, id, title: "", modified: 1, size_bytes: 1, problem: null })).reverse() });
     }
     return json({ workflows: [...this.workflows].map(([name, one]) => ({ name, etag: one.etag, modified: 1, source: "own", problem: null })) });
   }

@@ -16,18 +16,27 @@ interface Files {
   remove(sha256: string): Promise<void>;
 }
 
+/** Counts askings for the first page: what was asked for before the last one is old. */
+let asked = 0;
+/** Lists on their way: they may still have a file that is deleted meanwhile. */
+let waiting = 0;
+
 export const useFiles = create<Files>()((set, get) => ({
   files: null,
   next: null,
   async load() {
-    const page = await listFiles();
-    set({ files: page.files, next: page.next });
+    const number = ++asked;
+    waiting += 1;
+    const page = await listFiles().finally(() => (waiting -= 1));
+    if (number === asked) set({ files: page.files, next: page.next });
   },
   async more() {
     const { next } = get();
     if (next === null) return;
-    const page = await listFiles({ cursor: next });
-    set(({ files }) => {
+    const number = asked;
+    waiting += 1;
+    const page = await listFiles({ cursor: next }).finally(() => (waiting -= 1));
+    if (number === asked) set(({ files }) => {
       const known = new Set(files?.map((one) => one.sha256));
       return { files: [...(files ?? []), ...page.files.filter((one) => !known.has(one.sha256))], next: page.next };
     });
@@ -35,6 +44,7 @@ export const useFiles = create<Files>()((set, get) => ({
   async remove(sha256) {
     await deleteFile(sha256);
     set(({ files }) => ({ files: files?.filter((one) => one.sha256 !== sha256) ?? null }));
+    if (waiting > 0) await get().load().catch(() => undefined); // it is deleted: that no list came says somebody else
   },
 }));
 

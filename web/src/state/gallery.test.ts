@@ -98,3 +98,50 @@ test("a list that failed says why and is asked for again by a refresh", async ()
   await useGallery.getState().refresh();
   expect(ids()).toEqual(["a"]);
 });
+
+/** Answers that come when they are given, in the order they were asked for. */
+function givenAnswers(): ((body: object | null) => void)[] {
+  const waiting: ((body: object | null) => void)[] = [];
+  vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => {
+    waiting.push((body) => resolve(new Response(body === null ? null : JSON.stringify(body), { status: body === null ? 204 : 200 })));
+  }));
+  return waiting;
+}
+
+test("a list that was asked for before a star does not take it away", async () => {
+  useGallery.setState({ outputs: [output("a")], state: "ready" });
+  const given = givenAnswers();
+  const refreshing = useGallery.getState().refresh();
+  const starring = useGallery.getState().star("a", true);
+  await vi.waitFor(() => expect(given).toHaveLength(2));
+  given[1]?.(null);
+  await starring;
+  given[0]?.(page(["a"]));
+  await refreshing;
+  expect(useGallery.getState().outputs[0]?.starred).toBe(true);
+});
+
+test("a list that was asked for before a deletion does not bring it back", async () => {
+  useGallery.setState({ outputs: [output("b"), output("a")], state: "ready" });
+  const given = givenAnswers();
+  const refreshing = useGallery.getState().refresh();
+  const removing = useGallery.getState().remove("b");
+  given[1]?.(null);
+  await removing;
+  given[0]?.(page(["b", "a"]));
+  await refreshing;
+  expect(ids()).toEqual(["a"]);
+});
+
+test("a star that is taken back at once goes to the server after the star", async () => {
+  useGallery.setState({ outputs: [output("a")], state: "ready" });
+  const given = givenAnswers();
+  const first = useGallery.getState().star("a", true);
+  const second = useGallery.getState().star("a", false);
+  await vi.waitFor(() => expect(given).toHaveLength(1));
+  given[0]?.(null);
+  await vi.waitFor(() => expect(given).toHaveLength(2));
+  given[1]?.(null);
+  await Promise.all([first, second]);
+  expect(useGallery.getState().outputs[0]?.starred).toBe(false);
+});

@@ -29,15 +29,21 @@ interface Gallery {
 
 /** Counts filters: an answer to an older one is dropped. */
 let asked = 0;
+/** Counts stars and deletions: a list that was asked for before one does not know of it. */
+let changes = 0;
+/** Stars on their way, by output: one after the other, so that the last one counts. */
+const starring = new Map<string, Promise<unknown>>();
 
 export const useGallery = create<Gallery>()((set, get) => {
   const failed = (error: unknown): void => set({ state: "failed", problem: error instanceof Error ? error.message : String(error) });
 
   const first = async (): Promise<void> => {
     const number = ++asked;
+    const before = changes;
     set({ state: "loading", problem: "" });
     try {
       const page = await pageOf(get().filter);
+      if (number === asked && before !== changes) return await first();
       if (number === asked) set({ outputs: page.outputs, next: page.next, state: "ready" });
     } catch (error) {
       if (number === asked) failed(error);
@@ -73,9 +79,10 @@ export const useGallery = create<Gallery>()((set, get) => {
       if (state === "new" || state === "failed") return first();
       if (state === "loading") return;
       const number = asked;
+      const before = changes;
       try {
         const page = await pageOf(filter);
-        if (number === asked) set((now) => withNewest(now, page));
+        if (number === asked && before === changes) set((now) => withNewest(now, page));
       } catch {
         // The next refresh tries again; what is shown stays, and the page says elsewhere that the server is away.
       }
@@ -84,15 +91,23 @@ export const useGallery = create<Gallery>()((set, get) => {
       const mark = (value: boolean): void =>
         set((now) => ({ outputs: now.outputs.map((one) => (one.id === id ? { ...one, starred: value } : one)) }));
       mark(starred);
+      changes += 1;
+      const send = (): Promise<void> => (starred ? starOutput(id) : unstarOutput(id));
+      const turn = (starring.get(id) ?? Promise.resolve()).then(send, send);
+      starring.set(id, turn);
       try {
-        await (starred ? starOutput(id) : unstarOutput(id));
+        await turn;
       } catch (error) {
-        mark(!starred);
+        if (starring.get(id) === turn) mark(!starred);
         throw error;
+      } finally {
+        if (starring.get(id) === turn) starring.delete(id);
+        changes += 1;
       }
     },
     async remove(id) {
       await deleteOutput(id);
+      changes += 1;
       set((now) => ({
         outputs: now.outputs.filter((one) => one.id !== id),
         compare: now.compare?.id === id ? null : now.compare,

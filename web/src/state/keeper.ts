@@ -6,7 +6,7 @@
  * changed is not overwritten: `conflict` is called, and nothing is sent until `settle`.
  */
 
-import { type DraftView, Problem, deleteDraft, readDraft, saveDraft, sentence } from "../api/client";
+import { type DraftView, Problem, asDocument, deleteDraft, readDraft, saveDraft, sentence } from "../api/client";
 import type { WorkflowDocument } from "../model/document";
 import { sameJson } from "../model/same";
 import { type Content, dropMirror, keepMirror } from "./mirror";
@@ -55,6 +55,7 @@ export class Keeper {
   #conflict: DraftView | null = null;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
   #idle: Promise<void> = Promise.resolve();
 
   constructor(id: string, listener: Listener, known: Known = NOTHING_KNOWN) {
@@ -67,7 +68,12 @@ export class Keeper {
 
   /** Whether the server has all that is wanted. */
   get isKept(): boolean {
-    return sameContent(this.#kept, this.#wanted) && !this.#sending;
+    return this.#isThere && !this.#sending;
+  }
+
+  /** Whether the server has what is wanted, as far as its answers say: a lost one may be of a draft that nobody wants any more. */
+  get #isThere(): boolean {
+    return sameContent(this.#kept, this.#wanted) && (this.#wanted !== null || this.#unanswered.length === 0);
   }
 
   get wanted(): Content | null {
@@ -112,10 +118,12 @@ export class Keeper {
 
   /** Forget it; nothing more is sent. */
   stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
   #sendIn(ms: number): void {
+    if (this.#isStopped) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       if (!this.#sending) this.#idle = this.#send();
@@ -130,8 +138,8 @@ export class Keeper {
 
   async #send(): Promise<void> {
     if (this.#conflict !== null) return;
+    if (this.#isThere) return this.#acknowledged();
     const content = this.#wanted;
-    if (sameContent(content, this.#kept)) return this.#acknowledged();
     this.#sending = true;
     try {
       await this.#put(content);
@@ -139,7 +147,6 @@ export class Keeper {
       this.#unanswered = [];
       this.#failures = 0;
     } catch (error) {
-      this.#sending = false;
       return this.#failed(error, content);
     }
     this.#sending = false;
@@ -148,14 +155,14 @@ export class Keeper {
 
   async #put(content: Content | null): Promise<void> {
     if (content === null) {
+      if (this.etag === null && this.#unanswered.length > 0) throw unseen();
       if (this.etag !== null) await deleteDraft(this.id, this.etag);
       this.etag = null;
       return;
     }
     this.#unanswered = remembered(this.#unanswered, content.document);
     void this.#mirror();
-    const { document, workflow, base } = content;
-    const saved = await saveDraft(this.id, { document, workflow, base }, this.etag === null ? { create: true } : { match: this.etag });
+    const saved = await saveDraft(this.id, content, this.etag === null ? { create: true } : { match: this.etag });
     this.etag = saved.etag;
   }
 
@@ -171,16 +178,20 @@ export class Keeper {
 
   async #failed(error: unknown, content: Content | null): Promise<void> {
     const problem = error instanceof Problem ? error : null;
+    if (problem?.code === "precondition_failed" || problem?.code === "precondition_required") return this.#compare(content, problem);
+    this.#sending = false;
     if (problem === null || problem.isPassing) return this.#again(sentence(error), problem?.retryAfterS);
-    if (problem.code === "precondition_failed" || problem.code === "precondition_required") return this.#compare(content, problem);
-    if (content === null) {
-      // What is not wanted any more is gone, or is somebody else's.
-      this.#kept = null;
-      this.etag = null;
-      return this.#acknowledged();
-    }
+    if (content === null) return this.#letGo();
     this.#unanswered = [];
     this.#listener.report("refused", problem.detail);
+  }
+
+  /** What is not wanted any more is gone, or is somebody else's. */
+  #letGo(): void {
+    this.#kept = null;
+    this.#unanswered = [];
+    this.etag = null;
+    this.#acknowledged();
   }
 
   #again(detail: string, afterS: number | undefined): void {
@@ -190,35 +201,40 @@ export class Keeper {
     this.#sendIn(afterS === undefined ? pause : afterS * 1000);
   }
 
-  /** The server's draft is another one than we thought: ours after all, gone, or somebody else's. */
+  /** The server's draft is another one than we thought: ours after all, gone, or somebody else's. Nothing is sent meanwhile. */
   async #compare(content: Content | null, problem: Problem): Promise<void> {
-    if (content === null) {
-      // It was changed by somebody who wants it; we do not.
-      this.#kept = null;
-      this.etag = null;
-      return this.#acknowledged();
-    }
     let theirs: DraftView;
     try {
       theirs = await readDraft(this.id);
     } catch (error) {
+      this.#sending = false;
       if (!(error instanceof Problem) || error.isPassing) return this.#again(sentence(error), undefined);
+      if (content === null) return this.#letGo();
       // Gone, or damaged from outside: then there is nothing to lose in it.
       this.etag = error.status === 404 ? null : (error.etag ?? problem.etag ?? null);
-      return this.#sendIn(0);
+      return this.#send();
     }
-    const ours = [...this.#unanswered, content.document, this.#kept?.document];
+    this.#sending = false;
+    const ours = [...this.#unanswered, content?.document, this.#kept?.document];
     if (ours.some((document) => document !== undefined && sameJson(document, theirs.document))) {
       // An answer of the server was lost, not a change of ours.
       this.etag = theirs.etag;
+      this.#kept = contentOf(theirs);
       this.#unanswered = [];
-      return this.#sendIn(0);
+      return this.#send();
     }
+    // It was changed by somebody who wants it.
+    if (content === null) return this.#letGo();
     this.#conflict = theirs;
     void this.#mirror();
     this.#listener.report("conflict", problem.detail);
     this.#listener.conflict(theirs);
   }
+}
+
+/** In place of a refusal: whether there is a draft is not known, so that it has to be looked at. */
+function unseen(): Problem {
+  return new Problem({ status: 412, code: "precondition_failed", detail: "" });
 }
 
 /** The first that were sent, one of which a server that died may have written, and the last. */
@@ -229,5 +245,10 @@ function remembered(sent: readonly WorkflowDocument[], document: WorkflowDocumen
 
 function sameContent(a: Content | null, b: Content | null): boolean {
   if (a === null || b === null) return a === b;
-  return a.document === b.document && a.workflow === b.workflow && a.base === b.base;
+  return a.document === b.document && a.workflow === b.workflow && a.base === b.base && a.closed === b.closed;
+}
+
+/** Of a draft whose document is one of ours, so that it needs no reading. */
+function contentOf({ document, workflow, base, closed }: DraftView): Content {
+  return { document: asDocument(document), workflow, base, closed };
 }

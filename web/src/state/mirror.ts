@@ -14,6 +14,8 @@ export interface Content {
   readonly document: WorkflowDocument;
   readonly workflow: string | null;
   readonly base: string | null;
+  /** Whether its tab was closed: it is kept, and not opened again by itself. */
+  readonly closed: boolean;
 }
 
 export interface Mirror extends Content {

@@ -24,18 +24,44 @@ export interface AddNodeRequest {
 
 type Shown = { readonly list: "nodes"; readonly request: AddNodeRequest } | { readonly list: "commands" } | null;
 
-export const usePalette = create<{ readonly shown: Shown }>()(() => ({ shown: null }));
+interface Palette {
+  readonly shown: Shown;
+  /** What was typed while the code of the list was on its way, and whether Enter ended it. */
+  readonly typed: string;
+  readonly isEntered: boolean;
+}
+
+const NOTHING_TYPED = { typed: "", isEntered: false } as const;
+
+export const usePalette = create<Palette>()(() => ({ shown: null, ...NOTHING_TYPED }));
 
 /** Show the list of node types; the one chosen is added. */
 export function openAddNode(request: AddNodeRequest = {}): void {
-  usePalette.setState({ shown: { list: "nodes", request } });
+  usePalette.setState({ shown: { list: "nodes", request }, ...NOTHING_TYPED });
 }
 
 /** Show the list of commands; the one chosen is run. */
 export function openCommands(): void {
-  usePalette.setState({ shown: { list: "commands" } });
+  usePalette.setState({ shown: { list: "commands" }, ...NOTHING_TYPED });
 }
 
 export function closePalette(): void {
-  usePalette.setState({ shown: null });
+  usePalette.setState({ shown: null, ...NOTHING_TYPED });
+}
+
+/** Keep what is typed for the list that was asked for and is not there yet, until the returned function is called. */
+export function keepTyped(target: Window = window): () => void {
+  const take = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    const isText = event.key.length === 1 && ((!event.ctrlKey && !event.metaKey && !event.altKey) || event.getModifierState("AltGraph"));
+    if (isText) usePalette.setState(({ typed, isEntered }) => (isEntered ? {} : { typed: typed + event.key }));
+    else if (event.key === "Backspace") usePalette.setState(({ typed }) => ({ typed: typed.slice(0, -1), isEntered: false }));
+    else if (event.key === "Enter") usePalette.setState({ isEntered: true });
+    else if (event.key === "Escape") closePalette();
+    else if (event.key !== "Tab") return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  target.addEventListener("keydown", take, true);
+  return () => target.removeEventListener("keydown", take, true);
 }

@@ -5,6 +5,11 @@ import { useDocuments } from "./documents";
 import { usePlan } from "./plan";
 import { type Request, json, openAlone, serve } from "./testing";
 
+vi.mock("./connection", async (original) => ({ ...(await original<object>()), onConnected: (opened: () => void) => void openers.push(opened) }));
+const openers = vi.hoisted((): (() => void)[] => []);
+/** The connection is there, for the first time or again. */
+const connected = (): void => openers.forEach((opened) => opened());
+
 const PLAN = { nodes: [{ id: "draw", type: "draw", state: "run", tasks: 1, running: 1, reason: "not remembered", place: "device", seconds: 2, peak_bytes: 5 }], seconds: 2, peak_bytes: {}, absent: {} };
 const plans = (requests: readonly Request[]): Request[] => requests.filter((request) => request.path === "/v1/workflows/plan");
 const edit = (port: string, value: string | number): void => useDocuments.getState().apply("edit", setInput("", "draw", port, value));
@@ -84,4 +89,25 @@ it("asks again by itself while the server is away", async () => {
   await vi.advanceTimersByTimeAsync(3000);
   expect(plans(requests)).toHaveLength(2);
   expect(usePlan.getState().plan).toEqual(PLAN);
+});
+
+it("has no plan and no problems while nothing is open", async () => {
+  const problems = [{ code: "missing_input", message: "draw needs a text.", node: "draw", port: "text" }];
+  serve(() => json({ type: "", title: "", status: 422, code: "invalid_workflow", detail: "draw needs a text.", problems }, 422));
+  const draft = openAlone();
+  await vi.advanceTimersByTimeAsync(0);
+  useDocuments.getState().close(draft);
+  expect(usePlan.getState()).toMatchObject({ draft: "", problems: [], plan: null });
+});
+
+it("asks anew when the server comes back: what was missing may be there now", async () => {
+  const requests = serve(() => json(PLAN));
+  openAlone();
+  await vi.advanceTimersByTimeAsync(0);
+  connected();
+  await vi.advanceTimersByTimeAsync(1000);
+  const before = plans(requests).length;
+  connected();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(plans(requests)).toHaveLength(before + 1);
 });

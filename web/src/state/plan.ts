@@ -48,7 +48,11 @@ let seen: { draft: string; document: WorkflowDocument; text: string } | null = n
 /** Look at the active document: mark what an edit made stale, and plan anew if it can change anything. */
 function look(): void {
   const active = activeDocument();
-  if (active === undefined) return;
+  if (active === undefined) {
+    if (seen !== null) changeDraft("");
+    seen = null;
+    return;
+  }
   const document = active.history.document;
   if (seen?.draft === active.id && (seen.document === document || sharesKeys(seen.document, document))) return;
   const text = keyedText(document);
@@ -69,6 +73,8 @@ function look(): void {
 function changeDraft(draft: string): void {
   const before = usePlan.getState();
   if (before.draft !== "") kept.set(before.draft, { ...before, isAsking: false });
+  const open = new Set(useDocuments.getState().open.map((one) => one.id));
+  for (const id of kept.keys()) if (!open.has(id)) kept.delete(id);
   cancel();
   usePlan.setState(kept.get(draft) ?? { draft, ...NO_PLAN });
 }
@@ -154,8 +160,12 @@ useShown.subscribe((state, before) => {
   // What is remembered is more than before.
   if (state.job === before.job && state.run !== undefined && before.run !== undefined && isFinal(state.run.state) && !isFinal(before.run.state)) planAgain();
 });
+let wasConnected = false;
 onConnected(() => {
   const { plan: known, problems } = usePlan.getState();
-  if (known === null && problems.length === 0) planAgain();
+  // A server that comes back may know other node types, and remember other results.
+  if (wasConnected) kept.clear();
+  if (wasConnected || (known === null && problems.length === 0)) planAgain();
+  wasConnected = true;
 });
 look();

@@ -78,8 +78,8 @@ test("what was changed while the server was away is sent when it is back, even a
 
 test("storage that holds nonsense changes nothing", async () => {
   localStorage.setItem("latentgraph.preferences", "{nonsense");
-  const { preferences, DEFAULTS } = await load();
-  expect(preferences()).toMatchObject(DEFAULTS);
+  const { preferences } = await load();
+  expect(preferences()).toMatchObject({ theme: "system", language: "en", previews: true, wheel: "zoom", textSize: "m", recentTypes: [], typeUses: {} });
 });
 
 test("types used last come first, and each is counted", async () => {

@@ -28,7 +28,7 @@ export interface Preferences {
   readonly typeUses: { readonly [type: string]: number };
 }
 
-export const DEFAULTS: Preferences = {
+const DEFAULTS: Preferences = {
   theme: "system", language: "en", previews: true, results: true, minimap: true, snap: true, wheel: "zoom", textSize: "m",
   recentTypes: [], typeUses: {},
 };

@@ -45,11 +45,6 @@ export function hidePreviews(job: string): void {
   }
 }
 
-/** How many object URLs are held; for tests. */
-export function heldUrls(): number {
-  return [...previews.values()].reduce((count, one) => count + (one.previous === null ? 1 : 2), 0);
-}
-
 function tell(key: string): void {
   for (const listener of listeners.get(key) ?? []) listener();
 }

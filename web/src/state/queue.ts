@@ -4,7 +4,7 @@ import { create } from "zustand";
 
 import { Problem, type Schemas, cancelJob, deleteJob, listJobs, moveJob, pauseQueue, readSession, resumeQueue, retryJob, sentence } from "../api/client";
 import { type JobState, type QueueView, readJobDocument } from "../api/jobs";
-import type { SocketEvent } from "../api/socket";
+import { type SocketEvent, told } from "../api/socket";
 import { say } from "../ui/toasts";
 import { onConnected, onSocketEvents, socket } from "./connection";
 import { newId, useDocuments } from "./documents";
@@ -60,21 +60,28 @@ function load(): Promise<void> {
   return loading;
 }
 
+/** Jobs that something was told of while lists are on their way: what was told is newer than the lists. */
+let changed: Set<string> | null = null;
+
 async function readLists(): Promise<void> {
-  const [open, ended] = await Promise.all([listJobs({ state: ["queued", "running"], limit: 200 }), listJobs({ state: ENDED, limit: PAGE })]);
+  const newer = (changed = new Set<string>());
+  const [open, ended] = await Promise.all([listJobs({ state: ["queued", "running"], limit: 200 }), listJobs({ state: ENDED, limit: PAGE })])
+    .finally(() => (changed = null));
   useQueue.setState((state) => {
-    const jobs = new Map<string, QueueJob>();
-    for (const job of state.jobs.values()) if (isFinal(job.state)) jobs.set(job.id, job);
-    for (const job of [...ended.jobs, ...open.jobs]) jobs.set(job.id, job);
-    return { jobs, next: state.next ?? ended.next, isLoaded: true };
+    const jobs = new Map([...state.jobs].filter(([id, job]) => isFinal(job.state) || newer.has(id)));
+    // Those that ended between the two answers are in both: the end counts.
+    for (const job of [...open.jobs, ...ended.jobs]) {
+      if (!newer.has(job.id)) jobs.set(job.id, job);
+      else if (jobs.has(job.id)) jobs.set(job.id, { ...job, ...jobs.get(job.id) });
+    }
+    return { jobs, next: state.isLoaded ? state.next : ended.next, isLoaded: true };
   });
 }
 
 export async function loadMore(): Promise<void> {
   const { next } = useQueue.getState();
-  if (next === null) return;
-  const page = await listJobs({ state: ENDED, limit: PAGE, cursor: next });
-  useQueue.setState((state) => ({ jobs: merged(state.jobs, page.jobs), next: page.next }));
+  const page = next === null ? null : await tried(listJobs({ state: ENDED, limit: PAGE, cursor: next }));
+  if (page !== null) useQueue.setState((state) => ({ jobs: merged(state.jobs, page.jobs), next: page.next }));
 }
 
 function merged(jobs: ReadonlyMap<string, QueueJob>, more: readonly QueueJob[]): ReadonlyMap<string, QueueJob> {
@@ -89,9 +96,11 @@ export function takeQueueEvents(events: readonly SocketEvent[]): void {
   const before = { jobs, view };
   for (const event of events) {
     if (event.stream !== "all") continue;
+    if (event.job !== undefined) changed?.add(event.job);
     if (event.event === "snapshot") {
-      view = (event["queue"] ?? null) as unknown as QueueView | null;
-      const running = (event["jobs"] ?? []) as unknown as (QueueJob & { job: string })[];
+      view = told<QueueView | undefined>(event, "queue") ?? null;
+      const running = told<readonly (QueueJob & { job: string })[] | undefined>(event, "jobs") ?? [];
+      for (const { job } of running) changed?.add(job);
       const ended = [...jobs.values()].filter((job) => isFinal(job.state) || job.state === "queued");
       jobs = merged(new Map(ended.map((job) => [job.id, job])), running.map(({ job, ...rest }) => ({ ...rest, id: job })));
       if (isWatched) void load();
@@ -162,6 +171,7 @@ export function ownWaiting(waiting: readonly QueueJob[]): QueueJob[] {
 
 export async function forget(id: string): Promise<void> {
   if ((await tried(deleteJob(id).then(() => true))) !== true) return;
+  changed?.add(id);
   useQueue.setState((state) => ({ jobs: without(state.jobs, id) }));
   forgetJob(id);
 }

@@ -11,7 +11,7 @@ import { whenSession } from "../api/session";
 import { sameJson } from "../model/same";
 import { useDocuments } from "./documents";
 import { type Mirror, type Tabs, dropMirror, keepMirror, openPages, readMirrors, readTabs, showOpen } from "./mirror";
-import { adopt, openCopy, useSaving } from "./saving";
+import { adopt, holdTabs, openCopy, useSaving } from "./saving";
 import { openDraft, openSaved, openTemplate } from "./workflows";
 
 /** Opened when there has never been anything in this browser. */
@@ -20,25 +20,51 @@ const FIRST = "mini_text_to_image";
 const MOST_TABS = 40;
 
 /** Open everything again; false if there was nothing. Waits for the server. */
-export async function restore(): Promise<boolean> {
+export function restore(): Promise<boolean> {
+  return holdTabs(openAll);
+}
+
+/** The tab that was shown first, the others behind it; what somebody does meanwhile counts. */
+async function openAll(): Promise<boolean> {
   const [tabs, mirrors] = await Promise.all([readTabs(), abandonedMirrors()]);
   showOpen();
   const { drafts } = await patiently(listDrafts);
-  const closed = tabs?.closed.filter((id) => drafts.some((draft) => draft.id === id) || mirrors.some((mirror) => mirror.id === id)) ?? [];
-  useSaving.setState({ closed });
   const newest = newestById(mirrors);
-  for (const id of order(tabs, drafts, newest, closed)) {
+  const closed = closedOf(tabs, drafts, newest);
+  useSaving.setState({ closed });
+  const ids = order(tabs, drafts, newest, closed);
+  const active = tabs?.active ?? "";
+  for (const id of ids.includes(active) ? [active, ...ids.filter((one) => one !== active)] : ids) {
     if (useDocuments.getState().open.some((one) => one.id === id)) continue;
-    try {
-      await openOne(id, tabs, drafts, newest.get(id));
-    } catch {
-      // It stays where it is: in the list of drafts, or of files with what is wrong with them.
-    }
+    await behind(id, () => openOne(id, tabs, drafts, newest.get(id)));
   }
+  arrange(ids);
   for (const id of closed) await keepClosed(newest.get(id));
   for (const mirror of mirrors) await recover(mirror, newest.get(mirror.id));
-  if (tabs !== null && useDocuments.getState().open.some((one) => one.id === tabs.active)) useDocuments.getState().activate(tabs.active);
   return tabs !== null || drafts.length > 0 || mirrors.length > 0;
+}
+
+/** Open a document behind the one that is shown, also if somebody shows another one meanwhile. */
+async function behind(id: string, open: () => Promise<void>): Promise<void> {
+  let shown = useDocuments.getState().active;
+  const stop = useDocuments.subscribe(({ active }) => {
+    if (active !== id) shown = active;
+  });
+  try {
+    await open();
+  } catch {
+    // It stays where it is: in the list of drafts, or of files with what is wrong with them.
+  }
+  stop();
+  const { active, activate } = useDocuments.getState();
+  if (active === id && shown !== "") activate(shown);
+}
+
+/** Put the tabs into this order; those that somebody opened meanwhile come last. */
+function arrange(ids: readonly string[]): void {
+  const place = new Map(ids.map((id, at) => [id, at]));
+  const placeOf = (id: string): number => place.get(id) ?? ids.length;
+  useDocuments.setState(({ open }) => ({ open: [...open].sort((a, b) => placeOf(a.id) - placeOf(b.id)) }));
 }
 
 /** `restore`, and at the very first start the shipped workflow. */
@@ -62,6 +88,14 @@ async function abandonedMirrors(): Promise<readonly Mirror[]> {
 
 function newestById(mirrors: readonly Mirror[]): ReadonlyMap<string, Mirror> {
   return new Map([...mirrors].reverse().map((mirror) => [mirror.id, mirror]));
+}
+
+/** Ids of what was closed and is still there: in other browsers, then in this one. What is a tab here is open here. */
+function closedOf(tabs: Tabs | null, drafts: readonly DraftEntry[], mirrors: ReadonlyMap<string, Mirror>): string[] {
+  const told = [...drafts.filter((draft) => draft.closed).map((draft) => draft.id).reverse(), ...[...mirrors.values()].filter((mirror) => mirror.closed).map((mirror) => mirror.id)];
+  const here = tabs?.closed.filter((id) => drafts.some((draft) => draft.id === id) || mirrors.has(id)) ?? [];
+  const shown = new Set(tabs?.tabs.map((tab) => tab.id));
+  return [...new Set([...told.filter((id) => !here.includes(id)), ...here])].filter((id) => !shown.has(id));
 }
 
 /** Ids of what is to be open: the tabs as they were, then drafts of other browsers, the oldest first. */
@@ -99,7 +133,7 @@ async function openMirror(mirror: Mirror, draft: DraftEntry | undefined): Promis
 async function keepClosed(mirror: Mirror | undefined): Promise<void> {
   if (mirror === undefined || useDocuments.getState().open.some((one) => one.id === mirror.id)) return;
   const { id, document, workflow, base } = mirror;
-  await adopt(id, { etag: mirror.etag, kept: null, sent: mirror.sent }).want({ document, workflow, base });
+  await adopt(id, { etag: mirror.etag, kept: null, sent: mirror.sent }).want({ document, workflow, base, closed: true });
   await dropMirror(id, mirror.page);
 }
 
@@ -107,7 +141,9 @@ async function keepClosed(mirror: Mirror | undefined): Promise<void> {
 async function recover(mirror: Mirror, newest: Mirror | undefined): Promise<void> {
   if (newest === undefined || newest === mirror) return;
   if (![newest.document, ...newest.sent].some((document) => sameJson(mirror.document, document))) {
+    const { active, activate } = useDocuments.getState();
     openCopy(mirror.document);
+    if (active !== "") activate(active);
   }
   await dropMirror(mirror.id, mirror.page);
 }

@@ -72,3 +72,14 @@ it("runs on change: once after the last edit, and cancels its own older waiting 
   expect(seedsOf(requests)).toEqual([9, 10, 11]);
   expect(requests.map((request) => request.path)).not.toContain(`/v1/jobs/job${jobs - 1}/cancel`);
 });
+
+it("runs on change the document that was edited, also if another is shown by then", async () => {
+  const requests = accepting();
+  openAlone({ ...SMALL, name: "edited" });
+  useRunSettings.setState({ onChange: true });
+  useDocuments.getState().apply("edit", setInput("", "draw", "seed", 8));
+  useDocuments.getState().add({ ...SMALL, name: "shown" });
+  await vi.advanceTimersByTimeAsync(1000);
+  const sent = requests.filter((request) => request.path === "/v1/jobs").map((request) => (request.body as { workflow: WorkflowDocument }).workflow.name);
+  expect(sent).toEqual(["edited"]);
+});

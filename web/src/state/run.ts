@@ -92,7 +92,8 @@ const CHANGE_WAIT_MS = 500;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let before: { draft: string; document: WorkflowDocument; text: string } | null = null;
 let isSending = false;
-let isDue = false;
+/** The document that was edited while another run of the newest was on its way. */
+let due: string | null = null;
 
 function look(): void {
   const active = activeDocument();
@@ -104,27 +105,28 @@ function look(): void {
   before = { draft: active.id, document, text };
   if (!isEdit || !useRunSettings.getState().onChange) return;
   clearTimeout(timer);
-  timer = setTimeout(() => void runNewest(), CHANGE_WAIT_MS);
+  timer = setTimeout(() => void runNewest(active.id), CHANGE_WAIT_MS);
 }
 
-async function runNewest(): Promise<void> {
-  const active = activeDocument();
-  if (active === undefined || !useRunSettings.getState().onChange) return;
+/** Run the document that was edited, whichever is shown by now. */
+async function runNewest(draft: string): Promise<void> {
   if (isSending) {
-    isDue = true;
+    due = draft;
     return;
   }
   isSending = true;
   try {
     const { runs } = useRuns.getState();
-    const waiting = openJobs(active.id).filter((id) => runs.get(id)?.state === "queued");
+    const waiting = openJobs(draft).filter((id) => runs.get(id)?.state === "queued");
     await Promise.all(waiting.map(cancelQuietly));
-    await send(active, 1);
+    const edited = useDocuments.getState().open.find((one) => one.id === draft);
+    if (edited !== undefined && useRunSettings.getState().onChange) await send(edited, 1);
   } finally {
     isSending = false;
-    if (isDue) {
-      isDue = false;
-      void runNewest();
+    if (due !== null) {
+      const next = due;
+      due = null;
+      void runNewest(next);
     }
   }
 }

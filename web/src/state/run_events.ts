@@ -1,6 +1,6 @@
 /** What a job looks like from what was told of it: a snapshot, then its changes. Pure; see `server/jobs/hub.py`. */
 
-import type { SocketEvent } from "../api/socket";
+import { type SocketEvent, told } from "../api/socket";
 import type { JobState, JobView, NodeRow, NodeRunState, ProblemDocument, ProgressFacts } from "../api/jobs";
 import type { JsonObject } from "../model/document";
 
@@ -53,11 +53,11 @@ export function applyEvents(before: Run | undefined, id: string, events: readonl
   for (const event of events) {
     switch (event.event) {
       case "snapshot":
-        rows = rowsOf(event["nodes"] as unknown as readonly NodeRow[]);
+        rows = rowsOf(told(event, "nodes"));
         run = factsOf(run, event);
         break;
       case "planned":
-        rows = rowsOf(event["nodes"] as unknown as readonly NodeRow[]);
+        rows = rowsOf(told(event, "nodes"));
         run = { ...run, messages: [] };
         break;
       case "job":
@@ -72,7 +72,7 @@ export function applyEvents(before: Run | undefined, id: string, events: readonl
         enter(changed(), event);
         break;
       case "cached":
-        for (const node of event["nodes"] as readonly string[]) put(changed(), node, { state: "cached" });
+        for (const node of told<readonly string[]>(event, "nodes")) put(changed(), node, { state: "cached" });
         break;
       case "progress":
         put(changed(), String(event["node"]), { state: "running", progress: progressOf(event) });
@@ -105,7 +105,7 @@ function put(rows: Map<string, NodeRow>, id: string, part: Partial<NodeRow>): vo
 function progressOf(event: SocketEvent): ProgressFacts {
   const element = event["element"];
   return {
-    step: Number(event["step"]), total: Number(event["total"]), eta_seconds: (event["eta_seconds"] ?? null) as number | null,
+    step: Number(event["step"]), total: Number(event["total"]), eta_seconds: told<number | null | undefined>(event, "eta_seconds") ?? null,
     ...(typeof element === "number" ? { element } : {}),
   };
 }
@@ -114,9 +114,9 @@ function progressOf(event: SocketEvent): ProgressFacts {
 function enter(rows: Map<string, NodeRow>, event: SocketEvent): void {
   const id = String(event["node"]);
   const before = rows.get(id) ?? { id, type: "", state: "waiting" as const };
-  const state = event["state"] as NodeRunState;
+  const state = told<NodeRunState>(event, "state");
   if (typeof event["element"] === "number") {
-    const elements = event["elements"] as unknown as NodeRow["elements"];
+    const elements = told<NodeRow["elements"]>(event, "elements");
     const { progress, ...rest } = before;
     const whole = mappedState(elements ?? {}, state);
     const kept = whole === "running" && progress !== undefined ? { progress } : {};

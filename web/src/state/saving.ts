@@ -7,7 +7,7 @@
 
 import { create } from "zustand";
 
-import type { DraftView } from "../api/client";
+import { type DraftView, asDocument } from "../api/client";
 import { useSession } from "../api/session";
 import type { WorkflowDocument } from "../model/document";
 import { sameJson } from "../model/same";
@@ -52,7 +52,7 @@ export function useIsChanged(id: string): boolean {
 }
 
 function contentOf(one: OpenDocument): Content | null {
-  return isChanged(one) ? { document: one.history.document, workflow: one.workflow, base: one.base } : null;
+  return isChanged(one) ? { document: one.history.document, workflow: one.workflow, base: one.base, closed: false } : null;
 }
 
 /** A new document without a name, of which nothing is kept until it is changed. */
@@ -72,8 +72,15 @@ export function keeperOf(id: string): Keeper | undefined {
   return keepers.get(id);
 }
 
+/** What a closed document was last, as long as the server does not have it: then it is opened from here. */
+export function unsentOf(id: string): Content | null {
+  const keeper = keepers.get(id);
+  return keeper === undefined || keeper.isKept || keeper.conflict !== null ? null : keeper.wanted;
+}
+
 /** Begin to watch the open documents; call it once. Stops when the result is called. */
 export function startSaving(): () => void {
+  areTabsHeld = false;
   const stops = [
     useDocuments.subscribe((state, before) => {
       if (state.open !== before.open) watch(state.open, before.open);
@@ -102,6 +109,7 @@ export function startSaving(): () => void {
     keepers.forEach((keeper) => keeper.stop());
     keepers.clear();
     remembered = null;
+    areTabsHeld = true; // a step that is still under way remembers nothing
     useSaving.setState({ states: {}, pristine: {}, closed: [], isRestored: false });
   };
 }
@@ -125,9 +133,11 @@ function watch(open: readonly OpenDocument[], before: readonly OpenDocument[]): 
 /** Its tab was closed: the draft stays, and is sent on until the server has it. */
 function closed(one: OpenDocument): void {
   useConflicts.getState().withdraw(one.id);
-  if (contentOf(one) !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
+  const content = contentOf(one);
+  if (content !== null) useSaving.setState((state) => ({ closed: [...state.closed.filter((id) => id !== one.id), one.id] }));
   const keeper = keepers.get(one.id);
   if (keeper === undefined) return;
+  if (content !== null) void keeper.want({ ...content, closed: true });
   if (keeper.conflict !== null) keepClosed(one.id, keeper.conflict);
   else if (keeper.isKept) forget(one.id);
   else void keeper.flush();
@@ -163,8 +173,22 @@ export async function wouldBeLost(id: string): Promise<boolean> {
 type RememberedTabs = Parameters<typeof keepTabs>[0];
 /** Panning the canvas changes the open documents sixty times a second, and the tabs never. */
 let remembered: RememberedTabs | null = null;
+/** While tabs are being opened again, those that were there are what is remembered: the page may be closed in between. */
+let areTabsHeld = false;
+
+/** Do this, and remember only what tabs there are when it is done. */
+export async function holdTabs<T>(step: () => Promise<T>): Promise<T> {
+  areTabsHeld = true;
+  try {
+    return await step();
+  } finally {
+    areTabsHeld = false;
+    rememberTabs();
+  }
+}
 
 function rememberTabs(): void {
+  if (areTabsHeld) return;
   const { open, active } = useDocuments.getState();
   const { pristine, closed } = useSaving.getState();
   const tabs = open.map((one) => ({
@@ -195,7 +219,7 @@ function listenerOf(id: string): ConstructorParameters<typeof Keeper>[1] {
         name: titleOf(one),
         with: "page",
         mine: () => find(id)?.history.document ?? one.history.document,
-        theirs: theirs.document as unknown as WorkflowDocument,
+        theirs: asDocument(theirs.document),
         time: theirs.modified,
         answer: (choice) => settle(id, choice, theirs),
       });
@@ -247,7 +271,7 @@ export function openCopy(document: WorkflowDocument): void {
 /** Another page's draft in place of the document, as one step that can be undone. */
 export function takeOver(id: string, theirs: DraftView): void {
   const documents = useDocuments.getState();
-  documents.apply("documents.took_over", () => theirs.document as unknown as WorkflowDocument, null, id);
+  documents.apply("documents.took_over", () => asDocument(theirs.document), null, id);
   documents.change(id, { workflow: theirs.workflow, base: theirs.base });
   const now = find(id);
   if (now !== undefined) keepers.get(id)?.settle(theirs, contentOf(now));

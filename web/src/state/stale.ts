@@ -4,9 +4,8 @@
  * Run ids ("upscale/sampler") on both sides; looks (`view`), titles and labels play no part. Pure.
  */
 
-import {
-  type Json, type Node, type Scope, type WorkflowDocument, isLink, isObject, split, targets,
-} from "../model/document";
+import { type Node, type Scope, type WorkflowDocument, isLink, split, targets } from "../model/document";
+import { sameJson } from "../model/same";
 
 type Subgraphs = WorkflowDocument["subgraphs"];
 
@@ -27,14 +26,6 @@ function keyedScope(scope: Scope): unknown {
 /** Whether two documents share everything that can change a plan, without looking deep: true is certain, false is not. */
 export function sharesKeys(a: WorkflowDocument, b: WorkflowDocument): boolean {
   return a.nodes === b.nodes && a.inputs === b.inputs && a.outputs === b.outputs && a.subgraphs === b.subgraphs && a.name === b.name;
-}
-
-function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => sameJson(item, b[at]));
-  if (!isObject(a) || !isObject(b)) return false;
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => name in b && sameJson(a[name], b[name]));
 }
 
 function sameNode(a: Node, b: Node | undefined): boolean {

@@ -52,6 +52,31 @@ it("stops sending when the user gives it up", async () => {
   expect(sent(requests)).toHaveLength(count);
 });
 
+it("cancels on the server a job that was given up while it was on its way", async () => {
+  let accept = (): void => {};
+  const asked = new Promise<void>((resolve) => { accept = resolve; });
+  const requests = serve(async (request) => {
+    if (request.path === "/v1/jobs") await asked;
+    return request.path === "/v1/jobs" ? json(jobView("late"), 202) : json(jobView("late"));
+  });
+  const draft = openAlone();
+  const done = submit([{ draft, batch: "b", workflow: SMALL }]);
+  await vi.advanceTimersByTimeAsync(0);
+  giveUp(draft);
+  expect(await done).toEqual([]);
+  accept();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(requests.map((request) => request.path)).toContain("/v1/jobs/late/cancel");
+  expect(memoryOf(draft).jobs).toEqual([]);
+});
+
+it("sends jobs also where the page is no secure context", async () => {
+  vi.stubGlobal("crypto", { getRandomValues: crypto.getRandomValues.bind(crypto) });
+  serve((request) => (request.path === "/v1/jobs" ? json(jobView("job3"), 202) : json(SMALL)));
+  expect((await submit([{ draft: openAlone(), batch: "b", workflow: SMALL }])).map((view) => view.id)).toEqual(["job3"]);
+  vi.unstubAllGlobals();
+});
+
 it("shows the problems of a refused workflow and does not send it again", async () => {
   const problems = [{ code: "x", message: "draw needs a text.", node: "draw", port: "text" }];
   const requests = serve(() => json({ type: "", title: "", status: 422, code: "invalid_workflow", detail: "draw needs a text.", problems }, 422));

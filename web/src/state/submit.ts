@@ -7,9 +7,10 @@
 
 import { create } from "zustand";
 
-import { Problem } from "../api/client";
+import { Problem, cancelJob } from "../api/client";
 import { type JobRequest, type JobView, createJob } from "../api/jobs";
 import type { JsonObject } from "../model/document";
+import { randomId } from "../model/random";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { announce } from "./announce";
@@ -52,7 +53,7 @@ const aborts = new Map<string, AbortController>();
 
 /** Send jobs one after the other and wait until they are accepted. The first that is refused or given up ends it: the user has been told. */
 export function submit(orders: readonly Order[]): Promise<readonly JobView[]> {
-  const kept = orders.map((order, at): Kept<Order> => ({ key: crypto.randomUUID(), since: Date.now(), at, order }));
+  const kept = orders.map((order, at): Kept<Order> => ({ key: randomId(), since: Date.now(), at, order }));
   void keepOrders(kept);
   return sendAll(kept);
 }
@@ -111,7 +112,7 @@ async function untilAccepted(order: Order, key: string): Promise<JobView | null>
   const body: JobRequest = { workflow, ...(inputs ? { inputs } : {}), ...(targets ? { targets } : {}) };
   for (let tries = 0; !signal.aborted; tries += 1) {
     try {
-      return await createJob(body, key, signal);
+      return await unlessGivenUp(createJob(body, key), signal);
     } catch (error) {
       if (signal.aborted) return null;
       if (!(error instanceof Problem)) throw error;
@@ -124,6 +125,20 @@ async function untilAccepted(order: Order, key: string): Promise<JobView | null>
     }
   }
   return null;
+}
+
+/** The job; null once it is given up. That the server takes it all the same cannot be helped: it is cancelled there then. */
+async function unlessGivenUp(asked: Promise<JobView>, signal: AbortSignal): Promise<JobView | null> {
+  let giveUpNow = (): void => {};
+  const givenUp = new Promise<null>((resolve) => { giveUpNow = () => resolve(null); });
+  signal.addEventListener("abort", giveUpNow);
+  try {
+    const view = await Promise.race([asked, givenUp]);
+    if (view === null) asked.then(({ id }) => cancelJob(id)).catch(() => undefined); // refused, or ended meanwhile
+    return view;
+  } finally {
+    signal.removeEventListener("abort", giveUpNow);
+  }
 }
 
 /** Say why a job, and those behind it, wait. */
@@ -153,10 +168,12 @@ function tell(order: Order, error: Problem): void {
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const end = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    }, { once: true });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
   });
 }

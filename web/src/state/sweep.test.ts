@@ -52,3 +52,13 @@ it("offers what stands inside of an instance", () => {
   };
   expect(sweepInputs(document, { ...NO_CATALOGUE, types: new Map([["n", type]]) }).map((input) => input.ports)).toEqual([["group/a.steps"]]);
 });
+
+it("tells two named inputs with one label apart by their names", () => {
+  const port = (name: string): NodeType["inputs"][number] => ({ name, type: "int", optional: false, doc: "", was: [] });
+  const type = { id: "n", inputs: [port("a"), port("b")] } as unknown as NodeType; // the rest of a type plays no part
+  const document: WorkflowDocument = {
+    $schema: "s", format: "latentgraph/workflow", version: "1.0", nodes: { n: { type: "n", inputs: { a: 1, b: 2 } } },
+    inputs: { first: { to: "n.a", label: "Steps" }, second: { to: "n.b", label: "Steps" } },
+  };
+  expect(sweepInputs(document, { ...NO_CATALOGUE, types: new Map([["n", type]]) }).map((one) => one.label)).toEqual(["Steps (first)", "Steps (second)"]);
+});

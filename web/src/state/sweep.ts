@@ -28,10 +28,13 @@ export interface SweepInput {
 
 /** The named inputs of a document, then every other literal port of its nodes, those inside of instances too. */
 export function sweepInputs(document: WorkflowDocument, catalogue: Catalogue): SweepInput[] {
+  const labels = Object.entries(document.inputs ?? {}).map(([name, input]) => input.label ?? name);
   const named = Object.entries(document.inputs ?? {}).flatMap(([name, input]) => {
     const ports = targets(input);
     const found = ports[0] === undefined ? null : inputOf(heldPort(document, catalogue, ports[0]));
-    return found === null ? [] : [{ ...found, ports, label: input.label ?? name }];
+    const label = input.label ?? name;
+    const isTwice = labels.indexOf(label) !== labels.lastIndexOf(label);
+    return found === null ? [] : [{ ...found, ports, label: isTwice ? `${label} (${name})` : label }];
   });
   const taken = new Set(named.flatMap((input) => input.ports));
   const others = heldPorts(document, catalogue).filter((held) => !taken.has(held.reference)).map(inputOf);

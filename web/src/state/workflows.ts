@@ -27,13 +27,14 @@ import {
 } from "../api/client";
 import type { Version } from "../api/client";
 import type { WorkflowDocument } from "../model/document";
+import { applied } from "../model/history";
 import { type Flaw, readDocument } from "../model/read";
 import { sameJson } from "../model/same";
 import { t } from "../texts";
 import { say } from "../ui/toasts";
 import { useConflicts } from "./conflicts";
 import { type OpenDocument, useDocuments } from "./documents";
-import { adopt, isChanged, keeperOf, notClosed, openCopy, openUntitled, takeOver, titleOf, useSaving } from "./saving";
+import { adopt, isChanged, keeperOf, notClosed, openCopy, openUntitled, takeOver, titleOf, unsentOf, useSaving } from "./saving";
 
 interface Workflows {
   readonly entries: readonly WorkflowEntry[];
@@ -47,6 +48,9 @@ export const useWorkflows = create<Workflows>()(() => ({ entries: [], drafts: []
 
 /** Counted up by every change of our own: a list that was asked for before it says nothing about it. */
 let changes = 0;
+/** Counts the askings for lists, and which of them was answered last: an older answer that comes after it says nothing. */
+let askings = 0;
+let answered = 0;
 
 /** A text that is no workflow, and why. */
 export class Flawed extends Error {
@@ -71,31 +75,37 @@ export function parsed(text: string): WorkflowDocument {
 /** Ask for both lists, or for the drafts alone, and do what follows from them. */
 export async function refresh(part: "all" | "drafts" = "all"): Promise<void> {
   const asked = changes;
+  const number = ++askings;
   const { isLoaded, problem } = useWorkflows.getState();
   const isAll = part === "all" || !isLoaded || problem !== null;
   try {
     const [told, { drafts }] = await Promise.all([isAll ? listWorkflows() : null, listDrafts()]);
-    const workflows = told?.workflows ?? useWorkflows.getState().entries;
-    const before = useWorkflows.getState();
-    useWorkflows.setState({
-      entries: sameJson(before.entries, workflows) ? before.entries : workflows,
-      drafts: sameJson(before.drafts, drafts) ? before.drafts : drafts,
-      isLoaded: true,
-      problem: null,
-    });
-    if (asked !== changes) return;
-    for (const one of useDocuments.getState().open) {
-      if (told !== null) await notice(one, workflows);
-      await follow(one, drafts);
+    if (number < answered) return;
+    answered = number;
+    take(told?.workflows ?? useWorkflows.getState().entries, drafts);
+    for (const { id } of useDocuments.getState().open) {
+      if (told !== null && asked === changes) await notice(id, told.workflows);
+      if (asked === changes) await follow(id, drafts);
     }
   } catch (error) {
-    useWorkflows.setState({ problem: sentence(error) });
+    if (number >= answered) useWorkflows.setState({ problem: sentence(error) });
   }
 }
 
+function take(workflows: readonly WorkflowEntry[], drafts: readonly DraftEntry[]): void {
+  const before = useWorkflows.getState();
+  useWorkflows.setState({
+    entries: sameJson(before.entries, workflows) ? before.entries : workflows,
+    drafts: sameJson(before.drafts, drafts) ? before.drafts : drafts,
+    isLoaded: true,
+    problem: null,
+  });
+}
+
 /** The file of an open document may have been changed by somebody else. */
-async function notice(one: OpenDocument, entries: readonly WorkflowEntry[]): Promise<void> {
-  if (one.workflow === null) return;
+async function notice(id: string, entries: readonly WorkflowEntry[]): Promise<void> {
+  const one = find(id);
+  if (one === undefined || one.workflow === null) return;
   const entry = entries.find((candidate) => candidate.name === one.workflow);
   if (entry === undefined || entry.source === "template") {
     if (one.base === null) return;
@@ -159,13 +169,17 @@ function replace(id: string, document: WorkflowDocument, etag: string | null): v
 }
 
 /** Another page may have edited the same draft; while this one is idle, it shows the same. */
-async function follow(one: OpenDocument, drafts: readonly DraftEntry[]): Promise<void> {
-  const keeper = keeperOf(one.id);
-  const entry = drafts.find((draft) => draft.id === one.id);
+async function follow(id: string, drafts: readonly DraftEntry[]): Promise<void> {
+  const keeper = keeperOf(id);
+  const entry = drafts.find((draft) => draft.id === id);
   if (keeper === undefined || entry === undefined || entry.problem !== null || !keeper.isKept || keeper.conflict !== null) return;
   if (keeper.etag === null || keeper.etag === entry.etag) return;
-  const theirs = await readDraft(one.id);
-  if (keeper.isKept && keeper.etag !== null && keeper.etag !== theirs.etag) takeOver(one.id, theirs);
+  const theirs = await readDraft(id);
+  const one = find(id);
+  if (one === undefined || keeper !== keeperOf(id) || !keeper.isKept || keeper.etag === null || keeper.etag === theirs.etag) return;
+  const isSame = theirs.workflow === one.workflow && theirs.base === one.base && sameJson(theirs.document, one.history.document);
+  if (isSame) keeper.etag = theirs.etag; // its tab was closed or opened there
+  else takeOver(id, theirs);
 }
 
 function find(id: string): OpenDocument | undefined {
@@ -174,29 +188,51 @@ function find(id: string): OpenDocument | undefined {
 
 // Open.
 
+/** Those being opened: a second click while the first is on its way opens nothing twice. */
+const opening = new Map<string, Promise<string>>();
+
 /** Open a saved workflow, its draft if there is one; a template as a new document. Throws `Problem`, `Flawed`. */
-export async function openWorkflow(name: string, source: WorkflowEntry["source"] = "own"): Promise<string> {
+export function openWorkflow(name: string, source: WorkflowEntry["source"] = "own"): Promise<string> {
+  const key = `${source} ${name}`;
+  const found = opening.get(key) ?? openNamed(name, source).finally(() => opening.delete(key));
+  opening.set(key, found);
+  return found;
+}
+
+async function openNamed(name: string, source: WorkflowEntry["source"]): Promise<string> {
   if (source === "template") return openTemplate(name);
   const already = useDocuments.getState().open.find((one) => one.workflow === name);
   if (already !== undefined) {
     useDocuments.getState().activate(already.id);
     return already.id;
   }
+  const id = await closedDraftOf(name);
+  if (id === undefined) return openSaved(name);
+  await openDraft(id);
+  say(t("documents.draft_opened", { name }));
+  return id;
+}
+
+/** The draft of a workflow that was closed with changes, also one that was closed just now. */
+async function closedDraftOf(name: string): Promise<string | undefined> {
   const { closed } = useSaving.getState();
-  const draft = useWorkflows.getState().drafts.find((one) => one.workflow === name && one.problem === null && closed.includes(one.id));
-  if (draft !== undefined) {
-    await openDraft(draft.id);
-    say(t("documents.draft_opened", { name }));
-    return draft.id;
-  }
-  return openSaved(name);
+  const unsent = closed.find((id) => unsentOf(id)?.workflow === name);
+  if (unsent !== undefined) return unsent;
+  await refresh("drafts");
+  return useWorkflows.getState().drafts.find((one) => one.workflow === name && one.problem === null && (one.closed || closed.includes(one.id)))?.id;
 }
 
 /** Open the file of a saved workflow, under this id of a tab if one is given. */
 export async function openSaved(name: string, id?: string): Promise<string> {
   const answer = await readWorkflow(name);
   const document = parsed(answer.value);
-  return useDocuments.getState().add(document, { ...(id === undefined ? {} : { id }), workflow: name, base: answer.etag, saved: document });
+  const { open, activate, add } = useDocuments.getState();
+  const already = open.find((one) => one.workflow === name);
+  if (already !== undefined) {
+    activate(already.id);
+    return already.id;
+  }
+  return add(document, { ...(id === undefined ? {} : { id }), workflow: name, base: answer.etag, saved: document });
 }
 
 export async function openTemplate(name: string, id?: string): Promise<string> {
@@ -205,13 +241,22 @@ export async function openTemplate(name: string, id?: string): Promise<string> {
 
 /** Open a draft of the server as a tab. Throws `Problem`, `Flawed`. */
 export async function openDraft(id: string): Promise<void> {
-  if (find(id) !== undefined) return useDocuments.getState().activate(id);
+  const { activate, add } = useDocuments.getState();
+  if (find(id) !== undefined) return activate(id);
+  const unsent = unsentOf(id);
+  if (unsent !== null) {
+    // The server has an older one: what was typed last is here.
+    notClosed(id);
+    add(unsent.document, { id, workflow: unsent.workflow, base: unsent.base });
+    return;
+  }
   const draft = await readDraft(id);
   const document = parsed(JSON.stringify(draft.document));
-  const { workflow, base } = draft;
-  adopt(id, { etag: draft.etag, kept: { document, workflow, base }, sent: [] });
+  if (find(id) !== undefined) return activate(id); // asked for twice
+  const { workflow, base, closed } = draft;
+  adopt(id, { etag: draft.etag, kept: { document, workflow, base, closed }, sent: [] });
   notClosed(id);
-  useDocuments.getState().add(document, { id, workflow, base });
+  add(document, { id, workflow, base });
 }
 
 /** Open a text as a new document: a dropped or pasted file. Throws `Flawed`. */
@@ -230,8 +275,25 @@ export async function discardDraft(entry: DraftEntry): Promise<void> {
 
 // Save.
 
+/** What is being saved, by document: one after the other, so that the second follows on the version of the first. */
+const savings = new Map<string, Promise<unknown>>();
+
+function inTurn<T>(id: string, step: () => Promise<T>): Promise<T> {
+  const turn = (savings.get(id) ?? Promise.resolve()).then(step, step);
+  savings.set(id, turn);
+  const end = (): void => {
+    if (savings.get(id) === turn) savings.delete(id);
+  };
+  turn.then(end, end);
+  return turn;
+}
+
 /** Save a document under its name, as a new version. False: there is a question to be answered first. Throws `Problem`. */
-export async function save(id: string): Promise<boolean> {
+export function save(id: string): Promise<boolean> {
+  return inTurn(id, () => saveNamed(id));
+}
+
+async function saveNamed(id: string): Promise<boolean> {
   const one = find(id);
   if (one === undefined || one.workflow === null) return false;
   try {
@@ -255,21 +317,26 @@ export async function save(id: string): Promise<boolean> {
  * Save under a name that is free, or in place of a version that was seen (`over`). The document is that workflow from then
  * on. Throws `Problem`, with `etag` if the name is taken.
  */
-export async function saveAs(id: string, name: string, over?: string): Promise<void> {
-  const one = find(id);
-  if (one === undefined) return;
-  const { document } = one.history;
-  const named = document.name === name ? document : { ...document, name };
-  await put(one, name, over === undefined ? { create: true } : { match: over }, named);
+export function saveAs(id: string, name: string, over?: string): Promise<void> {
+  return inTurn(id, async () => {
+    const one = find(id);
+    if (one === undefined) return;
+    const { document } = one.history;
+    const named = document.name === name ? document : { ...document, name };
+    await put(one, name, over === undefined ? { create: true } : { match: over }, named);
+  });
 }
 
 async function put(one: OpenDocument, name: string, version: Version, document = one.history.document): Promise<void> {
   changes += 1;
   const { etag } = await saveWorkflow(name, document, version);
   const documents = useDocuments.getState();
-  if (document !== one.history.document) {
+  const now = find(one.id)?.history;
+  if (now?.document === one.history.document) {
+    documents.change(one.id, { history: applied(now, "documents.named", () => document) }); // as it was sent, to the letter
+  } else {
     // What was typed while it was sent stays.
-    documents.apply("documents.named", (now) => (now === one.history.document ? document : { ...now, name }), null, one.id);
+    documents.apply("documents.named", (typed) => (typed.name === document.name ? typed : { ...typed, name }), null, one.id);
   }
   documents.change(one.id, { workflow: name, base: etag, saved: document });
   changes += 1;

@@ -1,6 +1,6 @@
 /** Dialogs over the page: `showDialog(<Confirm ... />)`. The last one shown is in front; Escape closes it. */
 
-import { type ReactNode, Suspense, useEffect, useRef } from "react";
+import { type ReactNode, Suspense, createContext, useCallback, useContext, useEffect, useRef } from "react";
 import { create } from "zustand";
 
 import { useTexts } from "../texts";
@@ -19,12 +19,24 @@ let numbers = 0;
 export function showDialog(content: ReactNode): () => void {
   const number = ++numbers;
   useDialogs.setState((state) => ({ shown: [...state.shown, { number, content }] }));
-  return () => useDialogs.setState((state) => ({ shown: state.shown.filter((one) => one.number !== number) }));
+  return () => close(number);
+}
+
+function close(number: number): void {
+  useDialogs.setState((state) => ({ shown: state.shown.filter((one) => one.number !== number) }));
 }
 
 /** Close the dialog in front. */
 export function closeDialog(): void {
   useDialogs.setState((state) => ({ shown: state.shown.slice(0, -1) }));
+}
+
+const Own = createContext(0);
+
+/** For what stands in a dialog: closes this one, whatever is in front of it by then; nothing if it is closed already. */
+export function useClose(): () => void {
+  const number = useContext(Own);
+  return useCallback(() => close(number), [number]);
 }
 
 export function isDialogOpen(): boolean {
@@ -34,7 +46,7 @@ export function isDialogOpen(): boolean {
 /** Where dialogs appear; once in the page. */
 export function Dialogs(): ReactNode {
   const shown = useDialogs((state) => state.shown);
-  return shown.map((one) => <Suspense key={one.number}>{one.content}</Suspense>);
+  return shown.map((one) => <Own key={one.number} value={one.number}><Suspense>{one.content}</Suspense></Own>);
 }
 
 const FIRST = "form input:not([type=hidden]), form textarea, form select, input[type=search]";
@@ -60,9 +72,10 @@ export function Dialog({ title, children, onClose, size = "m" }: Props): ReactNo
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  const close = (): void => {
+  const closeThis = useClose();
+  const leave = (): void => {
     onClose?.();
-    closeDialog();
+    closeThis();
   };
   return (
     <dialog
@@ -71,13 +84,13 @@ export function Dialog({ title, children, onClose, size = "m" }: Props): ReactNo
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault();
-        close();
+        leave();
       }}
       onKeyDown={(event) => event.stopPropagation()}
     >
       <header className={styles["header"]}>
         <h2>{title}</h2>
-        <button type="button" className={styles["close"]} onClick={close} aria-label={t("layout.close_dialog")} title={t("layout.close_dialog")}>
+        <button type="button" className={styles["close"]} onClick={leave} aria-label={t("layout.close_dialog")} title={t("layout.close_dialog")}>
           <Icon name="close" size={16} />
         </button>
       </header>

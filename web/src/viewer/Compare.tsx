@@ -2,10 +2,9 @@
 
 import { type ReactNode, useEffect, useState } from "react";
 
-import { outputUrl, outputWorkflow, sentence } from "../api/client";
+import { asDocument, outputUrl, outputWorkflow, sentence } from "../api/client";
 import type { Output } from "../api/results";
 import { type Difference, differences } from "../model/diff";
-import type { WorkflowDocument } from "../model/document";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Dialog, showDialog } from "../ui/dialogs";
@@ -132,5 +131,5 @@ function RunDifference({ a, b }: { readonly a: Output; readonly b: Output }): Re
 /** The server has read both strictly, so they are documents. */
 async function differenceOf(a: string, b: string): Promise<readonly Difference[]> {
   const [first, second] = await Promise.all([outputWorkflow(a), outputWorkflow(b)]);
-  return differences(first.workflow as unknown as WorkflowDocument, second.workflow as unknown as WorkflowDocument);
+  return differences(asDocument(first.workflow), asDocument(second.workflow));
 }

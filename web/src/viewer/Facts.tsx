@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "../model/document";
 import { copySeed, openItsWorkflow, takeAsInput } from "../panels/gallery/actions";
 import { useLanguage, useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { closeDialog } from "../ui/dialogs";
+import { useClose } from "../ui/dialogs";
 import { Icon } from "../ui/icons";
 import { bytes, moment } from "./words";
 import styles from "./viewer.module.css";
@@ -21,13 +21,14 @@ export function Facts({ output }: { readonly output: Output }): ReactNode {
   const language = useLanguage((state) => state.language);
   const { details, problem } = useDetails(output.id);
   const node = details?.run["node"];
+  const close = useClose();
   return (
     <aside className={styles["facts"]} aria-label={t("gallery.facts")}>
       <div className={styles["deeds"]}>
-        <Button kind="primary" onClick={() => void openItsWorkflow(output).then((done) => { if (done) closeDialog(); })}>
+        <Button kind="primary" onClick={() => void openItsWorkflow(output).then((done) => { if (done) close(); })}>
           <Icon name="workflows" /> {t("gallery.open_workflow")}
         </Button>
-        <Button onClick={() => void takeAsInput(output).then((done) => { if (done) closeDialog(); })}>
+        <Button onClick={() => void takeAsInput(output).then((done) => { if (done) close(); })}>
           <Icon name="image" /> {t("gallery.use_as_input")}
         </Button>
       </div>

@@ -12,7 +12,7 @@ import { star, takePicture } from "../panels/gallery/actions";
 import { useGallery } from "../state/gallery";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
+import { Dialog, showDialog, useClose } from "../ui/dialogs";
 import { download } from "../ui/download";
 import { Icon } from "../ui/icons";
 import { openCompare } from "./Compare";
@@ -36,6 +36,7 @@ export function openPicture(url: string, name: string): void {
 function PictureView({ url, name }: { readonly url: string; readonly name: string }): ReactNode {
   const t = useTexts();
   const stage = useStage();
+  const close = useClose();
   return (
     <Dialog title={name} size="full">
       <div className={styles["viewer"]} onKeyDown={stage.keys}>
@@ -44,7 +45,7 @@ function PictureView({ url, name }: { readonly url: string; readonly name: strin
             <ZoomBar {...stage} />
             <span className={styles["gap"]} />
             <Button onClick={() => openMaskPainter({ url, name })}><Icon name="edit" /> {t("gallery.paint_mask")}</Button>
-            <Button onClick={() => void takePicture(url, name).then((done) => { if (done) closeDialog(); })}><Icon name="image" /> {t("gallery.use_as_input")}</Button>
+            <Button onClick={() => void takePicture(url, name).then((done) => { if (done) close(); })}><Icon name="image" /> {t("gallery.use_as_input")}</Button>
             <Button onClick={() => download(url, name)}><Icon name="download" /> {t("gallery.download")}</Button>
           </div>
           <Picture url={url} name={name} zoom={stage.zoom} onZoom={stage.setZoom} onSize={stage.setPicture} onFrame={stage.setFrame} takesFocus />
@@ -62,6 +63,7 @@ function OutputView({ first }: { readonly first: Output }): ReactNode {
   const output = outputs[at] ?? first;
   const stage = useStage();
   const { setZoom } = stage;
+  const close = useClose();
   const go = useCallback((step: number): void => {
     const next = outputs[at + step];
     if (next === undefined) return;
@@ -69,7 +71,7 @@ function OutputView({ first }: { readonly first: Output }): ReactNode {
     setZoom(() => FIT);
     if (at + step > outputs.length - 5) void useGallery.getState().more();
   }, [outputs, at, setZoom]);
-  const remove = (): void => askDelete(output, t, () => (outputs.length > 1 ? go(at + 1 < outputs.length ? 1 : -1) : closeDialog()));
+  const remove = (): void => askDelete(output, t, () => (outputs.length > 1 ? go(at + 1 < outputs.length ? 1 : -1) : close()));
   const keys = (event: React.KeyboardEvent): void => {
     if (isField(event.target)) return;
     if (event.key === "ArrowLeft" && !isFilm(event.target)) go(-1);

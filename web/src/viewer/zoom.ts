@@ -52,9 +52,3 @@ function kept(zoom: Zoom, picture: Size, frame: Size): Zoom {
   };
   return { scale: zoom.scale, x: bound(zoom.x, picture.width, frame.width), y: bound(zoom.y, picture.height, frame.height) };
 }
-
-/** The pixel of the picture under a point of the frame (from its middle). */
-export function pixelAt(zoom: Zoom, at: Point, picture: Size, frame: Size): Point {
-  const scale = scaleOf(zoom, picture, frame);
-  return { x: (at.x - zoom.x) / scale + picture.width / 2, y: (at.y - zoom.y) / scale + picture.height / 2 };
-}

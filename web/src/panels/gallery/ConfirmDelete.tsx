@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 
 import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
-import { Dialog, closeDialog, showDialog } from "../../ui/dialogs";
+import { Dialog, showDialog, useClose } from "../../ui/dialogs";
 import { trying } from "./actions";
 import styles from "./gallery.module.css";
 
@@ -23,10 +23,11 @@ export function confirmDelete(props: Props): void {
 function ConfirmDelete({ title, name, picture, remove, after }: Props): ReactNode {
   const t = useTexts();
   const [isBusy, setBusy] = useState(false);
+  const close = useClose();
   const act = async (): Promise<void> => {
     setBusy(true);
     const done = await trying(remove);
-    closeDialog();
+    close();
     if (done) after?.();
   };
   return (
@@ -36,7 +37,7 @@ function ConfirmDelete({ title, name, picture, remove, after }: Props): ReactNod
         <p>{t("gallery.delete_forever", { name })}</p>
       </div>
       <div className={styles["answers"]}>
-        <Button onClick={closeDialog}>{t("gallery.keep")}</Button>
+        <Button onClick={close}>{t("gallery.keep")}</Button>
         <Button className={styles["destroy"]} disabled={isBusy} onClick={() => void act()}>{t("gallery.delete")}</Button>
       </div>
     </Dialog>

@@ -38,26 +38,35 @@ export function takeAsInput(output: Output): Promise<boolean> {
   return takePicture(outputUrl(output.id), output.file);
 }
 
-/** Any bytes of this server as an input. */
+/** Any bytes of this server as an input of the document that is shown now. */
 export function takePicture(url: string, name: string): Promise<boolean> {
+  const { active } = useDocuments.getState();
   return trying(async () => {
     const upload = await uploadFile(await fetchBlob(url), name);
     refreshFiles();
-    addFileNode({ file: upload.name, sha256: upload.sha256 }, upload.kind, middle());
+    addFileNode({ file: upload.name, sha256: upload.sha256 }, upload.kind, middle(), { document: active });
   });
 }
 
+export interface Adding {
+  /** The document that it was meant for: another may be shown when the bytes are here. */
+  readonly document?: string;
+  /** What is added with the same gesture is one step of undo. */
+  readonly gesture?: string;
+}
+
 /** A node that opens the file; says so, or why there can be none. Whether there is one. */
-export function addFileNode(file: { file: string; sha256: string }, kind: string, wanted: Point, gesture: string | null = null): boolean {
+export function addFileNode(file: { file: string; sha256: string }, kind: string, wanted: Point, { document, gesture }: Adding = {}): boolean {
   const loader = loaderOf(useCatalogue.getState().catalogue, kind);
   if (loader === undefined) {
     say(t("gallery.no_loader", { name: file.file, kind }), { kind: "warn" });
     return false;
   }
-  const { scope, document } = shownScope();
-  const { edit, id } = addLoader(scope, loader, file, freePlace(loader.type, wanted));
-  useDocuments.getState().apply("gallery.step_add_file", edit, gesture);
-  useDocuments.getState().select([id(document)]);
+  const place = shownScope(document);
+  const { edit, id } = addLoader(place.scope, loader, file, freePlace(loader.type, wanted, place));
+  const { active, apply, select } = useDocuments.getState();
+  apply("gallery.step_add_file", edit, gesture ?? null, place.id);
+  if (place.id === active) select([id(place.document)]);
   say(t("gallery.added_node", { name: shortened(file.file), type: loader.type.id }), { kind: "good" });
   return true;
 }

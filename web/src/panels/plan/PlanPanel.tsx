@@ -7,12 +7,12 @@ import { PlanText } from "../../bars/Run";
 import { Why } from "../../canvas/Why";
 import { secondsText, sizeText } from "../../state/format";
 import { usePlan } from "../../state/plan";
-import { type TextKey, useTexts } from "../../texts";
+import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { jumpToNode } from "../jump";
 import styles from "../run.module.css";
 
-const STATES = new Set(["cached", "run", "light", "skipped"]);
+const STATES = ["cached", "run", "light", "skipped"] as const;
 
 export default function PlanPanel(): React.ReactNode {
   const t = useTexts();
@@ -36,7 +36,8 @@ export default function PlanPanel(): React.ReactNode {
 function NodeLine({ node }: { readonly node: PlannedNode }): React.ReactNode {
   const t = useTexts();
   const [isOpen, setOpen] = useState(false);
-  const state = STATES.has(node.state) ? t(`run.plan_state_${node.state}` as TextKey) : node.state;
+  const known = STATES.find((one) => one === node.state);
+  const state = known === undefined ? node.state : t(`run.plan_state_${known}`);
   return (
     <tr>
       <td>

@@ -9,7 +9,7 @@ import { useLog } from "../../state/log";
 import { type QueueJob, cancel, forget, move, neighbour, openAsRun, retry, useQueue } from "../../state/queue";
 import { countsOf, isFinal } from "../../state/run_events";
 import { followJob, isOwn, useRuns } from "../../state/runs";
-import { type TextKey, useTexts } from "../../texts";
+import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { jumpToNode } from "../jump";
 import styles from "../run.module.css";
@@ -33,7 +33,7 @@ export function JobItem({ job, position, isOpen }: Props): React.ReactNode {
     <li ref={item} className={styles["item"]} data-job={job.id} data-state={job.state}>
       <div className={styles["row"]}>
         <span className={styles["name"]} title={job.id}>{position !== undefined && `${position}. `}{job.workflow || t("run.queue_unnamed")}</span>
-        <span className={`${styles["state"]} ${styles[COLOURS[job.state] ?? ""] ?? ""}`}>{t(`run.queue_state_${job.state}` as TextKey)}</span>
+        <span className={`${styles["state"]} ${styles[COLOURS[job.state] ?? ""] ?? ""}`}>{t(`run.queue_state_${job.state}`)}</span>
       </div>
       <Facts job={job} />
       {job.state === "running" && <Progress id={job.id} />}

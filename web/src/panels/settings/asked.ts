@@ -1,6 +1,6 @@
 /** What the server answers, asked when a part of the panel is opened, and again by a button. */
 
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 import { sentence } from "../../api/client";
 
@@ -14,12 +14,16 @@ export interface Asked<T> {
 export function useAsked<T>(read: () => Promise<T>): Asked<T> {
   const [value, setValue] = useState<T | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const asked = useRef(0);
   const ask = useCallback(async (): Promise<void> => {
+    const number = ++asked.current; // an older answer that comes after a newer one says nothing
     try {
-      setValue(await read());
+      const found = await read();
+      if (number !== asked.current) return;
+      setValue(found);
       setProblem(null);
     } catch (error) {
-      setProblem(sentence(error));
+      if (number === asked.current) setProblem(sentence(error));
     }
   }, [read]);
   useEffect(() => void ask(), [ask]);

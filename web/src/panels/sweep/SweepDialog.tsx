@@ -32,6 +32,10 @@ export function SweepDialog(): React.ReactNode {
   const axes = read.filter((one): one is SweepAxis => !("bad" in one));
   const count = cellsOf(axes).length;
   const isTooMany = count > MOST_SWEEP_JOBS;
+  const chooseFirst = (chosen: Chosen): void => {
+    setFirst(chosen);
+    if (keyOf(chosen.input) === keyOf(second.input)) setSecond(NONE);
+  };
   const run = (): void => {
     const active = activeDocument();
     if (active === undefined) return;
@@ -43,8 +47,8 @@ export function SweepDialog(): React.ReactNode {
     <Dialog title={t("run.sweep_dialog")}>
       <form className={styles["form"]} onSubmit={(event) => { event.preventDefault(); if (count > 0 && !isTooMany && bad === undefined) run(); }}>
         <p>{t("run.sweep_intro")}</p>
-        <Axis number={1} inputs={inputs} chosen={first} onChange={setFirst} />
-        <Axis number={2} inputs={inputs.filter((input) => input.label !== first.input?.label)} chosen={second} onChange={setSecond} />
+        <Axis number={1} inputs={inputs} chosen={first} onChange={chooseFirst} />
+        <Axis number={2} inputs={inputs.filter((input) => keyOf(input) !== keyOf(first.input))} chosen={second} onChange={setSecond} />
         <p className={bad !== undefined || isTooMany ? styles["bad"] : undefined} aria-live="polite">
           {bad !== undefined ? t("run.sweep_bad_value", { value: bad }) : t(isTooMany ? "run.sweep_too_many" : "run.sweep_count", { count, most: MOST_SWEEP_JOBS })}
         </p>
@@ -54,6 +58,11 @@ export function SweepDialog(): React.ReactNode {
       </form>
     </Dialog>
   );
+}
+
+/** The ports it goes to tell an input from all others; "" for none. */
+function keyOf(input: SweepInput | null): string {
+  return input?.ports.join(" ") ?? "";
 }
 
 function axisOf({ input, text }: Chosen): SweepAxis | { bad: string } {
@@ -82,13 +91,13 @@ interface AxisProps {
 function Axis({ number, inputs, chosen, onChange }: AxisProps): React.ReactNode {
   const t = useTexts();
   const id = useId();
-  const choose = (label: string): void => onChange(label === "" ? NONE : beginning(inputs.find((input) => input.label === label)));
+  const choose = (key: string): void => onChange(beginning(inputs.find((input) => keyOf(input) === key)));
   return (
     <fieldset className={styles["axis"]}>
       <legend>{t("run.sweep_axis", { number })}</legend>
-      <select aria-label={t("run.sweep_axis", { number })} value={chosen.input?.label ?? ""} onChange={(event) => choose(event.target.value)}>
+      <select aria-label={t("run.sweep_axis", { number })} value={keyOf(chosen.input)} onChange={(event) => choose(event.target.value)}>
         <option value="">{t("run.sweep_none")}</option>
-        {inputs.map((input) => <option key={input.label} value={input.label}>{input.label}</option>)}
+        {inputs.map((input) => <option key={keyOf(input)} value={keyOf(input)}>{input.label}</option>)}
       </select>
       {chosen.input !== null && (
         <>

@@ -11,7 +11,7 @@ import { openAsRun } from "../../state/queue";
 import { isFinal } from "../../state/run_events";
 import { useRuns } from "../../state/runs";
 import { cancelSweep, loadSweep, pictureOf } from "../../state/sweep";
-import { type TextKey, useTexts } from "../../texts";
+import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { showDialog } from "../../ui/dialogs";
 import styles from "../run.module.css";
@@ -77,7 +77,7 @@ function Cell({ job, label }: { readonly job: string | null; readonly label: str
   const run = useRuns((state) => (job === null ? undefined : state.runs.get(job)));
   if (job === null || run === undefined) return "·";
   const picture = pictureOf(run.outputs);
-  const text = run.state === "done" ? Object.values(run.outputs).map(valueText).join(", ") : t(`run.queue_state_${run.state}` as TextKey);
+  const text = run.state === "done" ? Object.values(run.outputs).map(valueText).join(", ") : t(`run.queue_state_${run.state}`);
   return (
     <button type="button" title={run.problem?.detail ?? label} aria-label={`${label}: ${text}`} onClick={() => void openAsRun(run)}>
       {picture === null ? text : <img src={outputThumbnailUrl(picture)} alt={label} loading="lazy" />}
