@@ -24,7 +24,7 @@ import { Minimap } from "./Minimap";
 import { dragTo, endDrag, startDrag } from "./moving";
 import { NodeBox } from "./NodeBox";
 import { NoteBox } from "./NoteBox";
-import { itemAt, pressFar, pressGround } from "./pointer";
+import { isMore, itemAt, pressFar, pressGround, tapGround } from "./pointer";
 import { type Scene, wholeBox } from "./scene";
 import { useTouch, useWheel } from "./useInput";
 import { Wires } from "./Wires";
@@ -34,6 +34,8 @@ const MOST_ZOOM = 3;
 const NODE_TYPES = { node: NodeBox, frame: FrameBox, note: NoteBox };
 const MORE_KEYS = ["Shift", "Control", "Meta"];
 const NO_EDGES: [] = [];
+const PAN_BY_LEFT = [0, 1];
+const PAN_BY_MIDDLE = [1];
 
 interface Props {
   /** What is drawn: with dragged items where they are now. */
@@ -60,15 +62,20 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
   const nodes = useNodes(live, selection, isFar, admitted);
   const hasMinimap = usePreferences((state) => state.minimap);
   const snap = usePreferences((state) => state.snap);
+  const isPanDrag = usePreferences((state) => state.drag === "pan");
   const isTouch = useTouch();
   const element = useRef<HTMLDivElement>(null);
   useWheel(element);
   const press = (event: PointerEvent): void => {
     const target = event.target as HTMLElement; // a pointer is always on an element
-    if (event.button !== 0 || event.pointerType === "touch" || !target.classList.contains("react-flow__pane") || isPanning(target)) return;
+    if (event.button !== 0 || !target.classList.contains("react-flow__pane") || isSpaceHeld(target, isPanDrag || isTouch)) return;
     element.current?.focus({ preventScroll: true });
+    if (event.pointerType === "touch" || (isPanDrag && !isKept(event, isFar ? live : null))) return tapGround(event);
     if (isFar) pressFar(event);
     else pressGround(event);
+  };
+  const keep = (event: MouseEvent): void => {
+    if (isKept(event, isFar ? live : null)) event.stopPropagation();
   };
   const onDouble = (event: MouseEvent): void => {
     if (!(event.target as HTMLElement).classList.contains("react-flow__pane")) return;
@@ -78,7 +85,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
     else openAddNode(at === undefined ? {} : { at });
   };
   return (
-    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onKeyUp={onCanvasKeyUp} onPointerDownCapture={spoilSpace} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} onKeyDown={onCanvasKey} onKeyUp={onCanvasKeyUp} onPointerDownCapture={spoilSpace} onMouseDownCapture={isPanDrag ? keep : undefined} onPointerDown={press} onClickCapture={keepChosen} onDoubleClick={onDouble} onContextMenu={(event) => askMenu(event, live, isFar)}>
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={NO_EDGES}
@@ -97,7 +104,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         snapToGrid={snap}
         snapGrid={[GRID, GRID]}
         nodeDragThreshold={3}
-        panOnDrag={isTouch ? true : [1]}
+        panOnDrag={isTouch ? true : isPanDrag ? PAN_BY_LEFT : PAN_BY_MIDDLE}
         panActivationKeyCode="Space"
         selectionKeyCode={null}
         deleteKeyCode={null}
@@ -176,9 +183,16 @@ function enter(node: FlowNode): void {
   useDocuments.getState().enter([...one.path, item.id]);
 }
 
-/** Whether Space is held: then a press pans. */
-function isPanning(pane: HTMLElement): boolean {
-  return pane.classList.contains("draggable");
+/** Whether a press pans because Space is held. */
+function isSpaceHeld(pane: HTMLElement, isPannedAnyway: boolean): boolean {
+  return !isPannedAnyway && pane.classList.contains("draggable");
+}
+
+/** Whether a press on the ground never pans, and xyflow must not hear of it: a marquee is drawn, or from afar an item dragged. */
+function isKept(event: MouseEvent, far: Scene | null): boolean {
+  if (event.button !== 0 || !(event.target as HTMLElement).classList.contains("react-flow__pane")) return false;
+  const at = far === null ? undefined : useCamera.getState().camera?.toDocument({ x: event.clientX, y: event.clientY });
+  return isMore(event) || (far !== null && at !== undefined && itemAt(far, at) !== undefined);
 }
 
 function askMenu(event: MouseEvent, scene: Scene, isFar: boolean): void {

@@ -117,7 +117,7 @@ function pairs(wire: WireItem): Pair[] {
 function addPoint(event: React.MouseEvent, wire: WireItem, scope: string): void {
   event.stopPropagation();
   const at = placeOf(event);
-  write(scope, wire.to, pairs(wire).toSpliced(nearest(wire.curves, at).index, 0, [snapped(at.x), snapped(at.y)]));
+  write(scope, wire.to, pairs(wire).toSpliced(Math.min(nearest(wire.curves, at).index, wire.points.length), 0, [snapped(at.x), snapped(at.y)]));
 }
 
 export function removePoint(wire: WireItem, scope: string, index: number): void {

@@ -12,7 +12,7 @@ const THRESHOLD_PX = 4;
 
 type Press = React.PointerEvent;
 
-function isMore(event: { readonly shiftKey: boolean; readonly ctrlKey: boolean; readonly metaKey: boolean }): boolean {
+export function isMore(event: { readonly shiftKey: boolean; readonly ctrlKey: boolean; readonly metaKey: boolean }): boolean {
   return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
@@ -43,6 +43,18 @@ export function pressGround(event: Press, wire?: string): void {
       useLocal.setState({ marquee: null });
       if (!hasMoved && !isMore(event)) chosen([]);
       chooseWires(hasMoved || wire === undefined ? [] : [wire]);
+    },
+  });
+}
+
+/** A press that moves the view; without movement it clears the selection. */
+export function tapGround(event: Press): void {
+  follow(event, {
+    move: () => undefined,
+    end: (hasMoved) => {
+      if (hasMoved) return;
+      chosen([]);
+      chooseWires([]);
     },
   });
 }

@@ -26,7 +26,6 @@ export default function Workflows(): React.ReactNode {
   const closed = drafts.filter((draft) => !open.some((one) => one.id === draft.id));
   return (
     <div className={styles["panel"]}>
-      <h2>{t("documents.panel")}</h2>
       <div className={styles["buttons"]}>
         <Button onClick={newDocument}>{t("documents.new")}</Button>
         <Button onClick={importFiles}>{t("documents.import")}</Button>

@@ -23,6 +23,8 @@ const de: Same<typeof en> = {
   move_tab_left: "Reiter nach links",
   move_tab_right: "Reiter nach rechts",
   reopen: "Zuletzt Geschlossenes wieder öffnen",
+  closed_kept: "{name} ist geschlossen. Was nicht gesichert war, bleibt unter Workflows.",
+  reopen_it: "Wieder öffnen",
   state_pending: "Wird behalten…",
   state_away: "Server weg: in diesem Browser behalten",
   state_away_unsafe: "Server weg, und dieser Browser behält nichts: Seite nicht schließen",

@@ -22,6 +22,8 @@ export default {
   move_tab_left: "Move tab to the left",
   move_tab_right: "Move tab to the right",
   reopen: "Open again what was closed last",
+  closed_kept: "{name} is closed. What was not saved is kept under Workflows.",
+  reopen_it: "Open again",
   state_pending: "Keeping…",
   state_away: "Server away: kept in this browser",
   state_away_unsafe: "Server away, and this browser keeps nothing: do not close this page",

@@ -56,6 +56,8 @@ export default {
   node_running: "running",
   node_done: "done",
   node_cached: "cached",
+  node_light: "at once",
+  node_light_why: "What it gives costs nothing: it is made anew for each run.",
   node_failed: "failed",
   node_skipped: "skipped",
   node_cancelled: "cancelled",
