@@ -65,11 +65,14 @@ const WirePath = memo(function WirePath({ wire, scope }: { readonly wire: WireIt
         onContextMenu={(event) => askMenu(event, wire)}
       />
       {wire.points.map((point, index) => (
-        <circle
-          key={index} cx={point.x} cy={point.y} r={6} className={`nodrag ${styles["point"]}`} data-point={index}
-          onPointerDown={(event) => dragPoint(event, wire, scope, index)}
-          onDoubleClick={(event) => { event.stopPropagation(); removePoint(wire, scope, index); }}
-        />
+        <g key={index}>
+          <circle
+            cx={point.x} cy={point.y} r={9} className={`nodrag ${styles["point"]}`} data-point={index}
+            onPointerDown={(event) => dragPoint(event, wire, scope, index)}
+            onDoubleClick={(event) => { event.stopPropagation(); removePoint(wire, scope, index); }}
+          />
+          <circle cx={point.x} cy={point.y} r={3} className={styles["dot"]} style={{ stroke: cssType(wire.type) }} />
+        </g>
       ))}
     </g>
   );
