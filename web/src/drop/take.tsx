@@ -3,6 +3,7 @@
 import { fileWorkflow, readOutput, sentence, uploadFile } from "../api/client";
 import { type Upload, isRefusal, outputAsFile } from "../api/results";
 import { addFileNode, trying } from "../panels/gallery/actions";
+import { makerOfPicture } from "../model/foreign";
 import { refreshFiles } from "../state/files";
 import type { Point } from "../state/camera";
 import { openText } from "../state/workflows";
@@ -66,6 +67,8 @@ async function takePicture(file: File, name: string, sort: Sort, at: Point, gest
   const upload = sort === "picture" ? await uploadFile(file, name) : await uploadFile(await asPng(file), asPngName(name));
   const workflow = await carried(upload);
   if (workflow !== undefined) return { upload, workflow };
+  const maker = await makerOfPicture(file);
+  if (maker !== undefined) say(t("gallery.foreign_picture", { name, maker }), { kind: "warn" });
   addUpload(upload, at, gesture);
   return undefined;
 }

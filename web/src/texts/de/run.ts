@@ -136,6 +136,7 @@ const texts: Same<typeof en> = {
   sweep_none: "keiner",
   sweep_values: "Werte",
   sweep_values_hint: "Einer je Zeile, oder ein Bereich: 1..10 oder 0..1 by 0.25",
+  sweep_count_one: "1 Auftrag",
   sweep_count: "{count} Aufträge",
   sweep_too_many: "{count} Aufträge sind zu viele; höchstens {most} auf einmal.",
   sweep_bad_value: "„{value}“ ist keine Zahl. Schreiben Sie eine Zahl je Zeile oder einen Bereich wie 1..10.",

@@ -57,6 +57,7 @@ export default {
   undo_delete: "Bring it back",
   import: "Import from a file…",
   export: "Export as JSON",
+  foreign: "This is a workflow of {maker}. Its nodes are not those of Latentgraph, so it cannot be opened. Begin with a template that does the same.",
   cannot_open: "{name} is no workflow",
   flaws_intro: "Nothing was changed or lost. This is wrong with the file:",
   download: "Download the file",

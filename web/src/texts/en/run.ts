@@ -142,6 +142,7 @@ export default {
   sweep_none: "none",
   sweep_values: "Values",
   sweep_values_hint: "One per line, or a range: 1..10 or 0..1 by 0.25",
+  sweep_count_one: "1 job",
   sweep_count: "{count} jobs",
   sweep_too_many: "{count} jobs are too many; at most {most} at once.",
   sweep_bad_value: "\"{value}\" is no number. Write one number per line, or a range such as 1..10.",
