@@ -70,7 +70,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
     const target = event.target as HTMLElement; // a pointer is always on an element
     if (event.button !== 0 || !target.classList.contains("react-flow__pane") || isSpaceHeld(target, isPanDrag || isTouch)) return;
     element.current?.focus({ preventScroll: true });
-    if (event.pointerType === "touch" || (isPanDrag && !isKept(event, isFar ? live : null))) return tapGround(event);
+    if (event.pointerType === "touch" || (isPanDrag && !isKept(event, isFar ? live : null))) return tapGround(event, isFar ? live : null);
     if (isFar) pressFar(event);
     else pressGround(event);
   };

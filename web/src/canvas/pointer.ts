@@ -47,13 +47,14 @@ export function pressGround(event: Press, wire?: string): void {
   });
 }
 
-/** A press that moves the view; without movement it clears the selection. */
-export function tapGround(event: Press): void {
+/** A press that moves the view; without movement it chooses what is there from afar, or clears the selection. */
+export function tapGround(event: Press, far: Scene | null): void {
+  const item = far === null ? undefined : itemAt(far, placeOf(event));
   follow(event, {
     move: () => undefined,
     end: (hasMoved) => {
       if (hasMoved) return;
-      chosen([]);
+      chosen(item === undefined ? [] : [item.id]);
       chooseWires([]);
     },
   });

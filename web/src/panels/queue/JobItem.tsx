@@ -93,7 +93,7 @@ function Actions({ job, isOpen }: { readonly job: QueueJob; readonly isOpen: boo
   const log = (): void => useLog.setState({ job: isOpen ? null : job.id });
   return (
     <div className={styles["actions"]}>
-      {!isOver && <Button kind="danger" onClick={() => void cancel(job.id)}>{t("run.queue_cancel")}</Button>}
+      {!isOver && <Button onClick={() => void cancel(job.id)}>{t("run.queue_cancel")}</Button>}
       {job.state === "queued" && <Move job={job} />}
       {isOver && <Button onClick={() => void retry(job)}>{t("run.queue_retry")}</Button>}
       <Button onClick={() => void openAsRun(job)}>{t("run.queue_open")}</Button>
