@@ -28,13 +28,15 @@ export function Form({ isEditable }: Props): ReactNode {
   const fields = formFields(document, catalogue);
   return (
     <div className={styles["form"]}>
-      {document.description !== undefined && document.description !== "" && <p className={styles["about"]}><Prose text={document.description} /></p>}
-      {fields.length === 0 && <Empty icon="parameters" title={t("parameters.empty")}><p>{t("parameters.empty_more")}</p></Empty>}
-      <form className={styles["fields"]} onSubmit={(event) => event.preventDefault()}>
-        {fields.map((field) => <Field key={`${draft} ${field.name}`} field={field} draft={draft} isEditable={isEditable} />)}
-      </form>
-      {isEditable && <AddField />}
-      <RunButton />
+      <div className={styles["inputs"]}>
+        {document.description !== undefined && document.description !== "" && <p className={styles["about"]}><Prose text={document.description} /></p>}
+        {fields.length === 0 && <Empty icon="parameters" title={t("parameters.empty")}><p>{t("parameters.empty_more")}</p></Empty>}
+        <form className={styles["fields"]} onSubmit={(event) => event.preventDefault()}>
+          {fields.map((field) => <Field key={`${draft} ${field.name}`} field={field} draft={draft} isEditable={isEditable} />)}
+        </form>
+        {isEditable && <AddField />}
+        <RunButton />
+      </div>
       <Result isShownAtEnd={!isEditable} />
     </div>
   );

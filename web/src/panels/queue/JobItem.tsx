@@ -46,7 +46,7 @@ export function JobItem({ job, position, isOpen }: Props): React.ReactNode {
 function Facts({ job }: { readonly job: QueueJob }): React.ReactNode {
   const t = useTexts();
   const own = useQueue((state) => state.client);
-  const client = job.client === undefined ? null : isOwn(job.id) || job.client === own ? t("run.queue_own") : job.client;
+  const client = job.client === undefined ? null : isOwn(job.id) || job.client === own ? t("run.queue_own") : /^page-/.test(job.client) ? t("run.queue_other_page") : job.client;
   const facts = [
     client === null ? null : t("run.queue_client", { client }),
     job.seconds == null ? null : t("run.queue_took", { time: secondsText(job.seconds) }),

@@ -56,6 +56,8 @@ const de: Same<typeof en> = {
   deleted: "{name} wurde gelöscht.",
   undo_delete: "Zurückholen",
   import: "Aus einer Datei öffnen…",
+  panel_new: "Neu",
+  panel_import: "Öffnen…",
   export: "Als JSON exportieren",
   foreign: "Das ist ein Workflow von {maker}. Seine Knoten sind andere als die von Latentgraph, deshalb lässt er sich nicht öffnen. Fangen Sie mit einer Vorlage an, die dasselbe tut.",
   cannot_open: "{name} ist kein Workflow",

@@ -7,6 +7,7 @@ const texts: Same<typeof en> = {
   form_short: "Formular",
   full: "Ganze Seite",
   canvas: "Leinwand",
+  result_here: "Hier erscheint das Ergebnis.",
   empty: "Noch keine Parameter",
   empty_more: "Geben Sie Eingängen dieses Workflows einen Namen, und sie werden zu einem Formular, hier und auf dem Telefon; dieselben Namen gelten auf der Kommandozeile und in der API.",
   add: "Feld hinzufügen",

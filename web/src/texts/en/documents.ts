@@ -56,6 +56,8 @@ export default {
   deleted: "{name} was deleted.",
   undo_delete: "Bring it back",
   import: "Import from a file…",
+  panel_new: "New",
+  panel_import: "Import…",
   export: "Export as JSON",
   foreign: "This is a workflow of {maker}. Its nodes are not those of Latentgraph, so it cannot be opened. Begin with a template that does the same.",
   cannot_open: "{name} is no workflow",

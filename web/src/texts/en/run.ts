@@ -111,6 +111,7 @@ export default {
   queue_forget: "Forget",
   queue_unnamed: "untitled",
   queue_own: "this page",
+  queue_other_page: "another page",
   queue_more: "Show more",
   queue_state_queued: "waiting",
   queue_state_running: "running",
