@@ -27,10 +27,11 @@ function RunBar(): React.ReactNode {
   const t = useTexts();
   const count = useRunSettings((state) => state.count);
   const hasNodes = Object.keys(useDocument().nodes).length > 0;
+  const isOpen = useDocuments((state) => state.open.length > 0);
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   return (
     <div className={styles["run"]}>
-      <Now />
+      {isOpen && <Now />}
       <div className={styles["split"]}>
         <Button kind="primary" title={t("run.run_keys")} disabled={!hasNodes} onClick={() => void runActive()}>
           {count > 1 ? t("run.run_many", { count }) : t("run.run")}

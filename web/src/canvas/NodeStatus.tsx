@@ -27,7 +27,7 @@ export function NodeStatus({ path }: { readonly path: string }): React.ReactNode
     case "stale":
       return <StaleLine />;
     case "planned":
-      return standing.node.state === "light" ? null : <PlannedLine path={path} node={standing.node} />;
+      return standing.node.state === "light" ? <LightLine /> : <PlannedLine path={path} node={standing.node} />;
     default:
       return null;
   }
@@ -69,6 +69,15 @@ function InsideLine({ inside }: { readonly inside: string }): React.ReactNode {
         <span className={styles["fact"]}>{t("run.progress", { done, total })}</span>
       </span>
       {state === "running" && <progress className={styles["bar"]} value={Number(done)} max={Number(total)} aria-label={t("run.node_running")} />}
+    </Line>
+  );
+}
+
+function LightLine(): React.ReactNode {
+  const t = useTexts();
+  return (
+    <Line state="light" symbol="·" title={t("run.node_light_why")}>
+      <span className={styles["text"]}>{t("run.node_light")}</span>
     </Line>
   );
 }

@@ -24,7 +24,7 @@ import { Minimap } from "./Minimap";
 import { dragBy, endDrag, startDrag } from "./moving";
 import { NodeBox } from "./NodeBox";
 import { NoteBox } from "./NoteBox";
-import { goneSince, holdAt, itemAt, pressFar, pressGround } from "./pointer";
+import { goneSince, holdAt, isMore, itemAt, pressFar, pressGround, tapGround } from "./pointer";
 import { type Scene, wholeBox } from "./scene";
 import { useTouch, useWheel } from "./useInput";
 import { Wires } from "./Wires";
@@ -34,6 +34,8 @@ const MOST_ZOOM = 3;
 const NODE_TYPES = { node: NodeBox, frame: FrameBox, note: NoteBox };
 const MORE_KEYS = ["Shift", "Control", "Meta"];
 const NO_EDGES: [] = [];
+const PAN_BY_LEFT = [0, 1];
+const PAN_BY_MIDDLE = [1];
 
 interface Props {
   /** What is drawn: with dragged items where they are now. */
@@ -59,11 +61,12 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
   const { isFar, admitted, isShort, onView } = useAdmitting(live, first, size);
   const nodes = useNodes(live, selection, isFar, admitted);
   const hasMinimap = usePreferences((state) => state.minimap);
+  const isPanDrag = usePreferences((state) => state.drag === "pan");
   const isTouch = useTouch();
   const element = useRef<HTMLDivElement>(null);
   useWheel(element);
   return (
-    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} {...listenersOf(live, isFar)}>
+    <div ref={element} className={styles["surface"]} data-surface={isFar ? "far" : "near"} tabIndex={-1} {...listenersOf(live, isFar, isPanDrag, isTouch)}>
       <ReactFlow<FlowNode>
         nodes={nodes}
         edges={NO_EDGES}
@@ -78,7 +81,7 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
         onNodeDoubleClick={(_, node) => enter(node)}
         onMove={(_, now) => onView(now)}
         onMoveEnd={(_, now) => look(now)}
-        panOnDrag={isTouch ? true : [1]}
+        panOnDrag={isTouch ? true : isPanDrag ? PAN_BY_LEFT : PAN_BY_MIDDLE}
         panActivationKeyCode="Space"
         selectionKeyCode={null}
         deleteKeyCode={null}
@@ -103,7 +106,8 @@ function Inner({ live, scene, selection, view, size }: Props): ReactNode {
 }
 
 /** What the canvas itself does with keys and the pointer. */
-function listenersOf(live: Scene, isFar: boolean): HTMLAttributes<HTMLDivElement> {
+function listenersOf(live: Scene, isFar: boolean, isPanDrag: boolean, isTouch: boolean): HTMLAttributes<HTMLDivElement> {
+  const far = isFar ? live : null;
   return {
     onKeyDown: onCanvasKey,
     onKeyUp: onCanvasKeyUp,
@@ -111,7 +115,8 @@ function listenersOf(live: Scene, isFar: boolean): HTMLAttributes<HTMLDivElement
       spoilSpace();
       if (event.isPrimary) holdAt(event);
     },
-    onPointerDown: (event) => press(event, isFar),
+    ...(isPanDrag && { onMouseDownCapture: (event) => { if (isKept(event, far)) event.stopPropagation(); } }),
+    onPointerDown: (event) => press(event, far, isPanDrag, isTouch),
     onClickCapture: keepChosen,
     onDoubleClick: (event) => addOrShow(event, live, isFar),
     onContextMenu: (event) => askMenu(event, live, isFar),
@@ -123,10 +128,12 @@ function isGround(target: EventTarget): target is HTMLElement {
   return target instanceof HTMLElement && target.classList.contains("react-flow__pane");
 }
 
-function press(event: PointerEvent<HTMLElement>, isFar: boolean): void {
-  if (event.button !== 0 || event.pointerType === "touch" || !isGround(event.target) || isPanning(event.target)) return;
+/** `far`: what lies there when nodes are a picture. */
+function press(event: PointerEvent<HTMLElement>, far: Scene | null, isPanDrag: boolean, isTouch: boolean): void {
+  if (event.button !== 0 || !isGround(event.target) || isSpaceHeld(event.target, isPanDrag || isTouch)) return;
   event.currentTarget.focus({ preventScroll: true });
-  if (isFar) pressFar(event);
+  if (event.pointerType === "touch" || (isPanDrag && !isKept(event, far))) tapGround(event, far);
+  else if (far !== null) pressFar(event);
   else pressGround(event);
 }
 
@@ -203,9 +210,16 @@ function enter(node: FlowNode): void {
   useDocuments.getState().enter([...one.path, item.id]);
 }
 
-/** Whether Space is held: then a press pans. */
-function isPanning(pane: HTMLElement): boolean {
-  return pane.classList.contains("draggable");
+/** Whether a press pans because Space is held. */
+function isSpaceHeld(pane: HTMLElement, isPannedAnyway: boolean): boolean {
+  return !isPannedAnyway && pane.classList.contains("draggable");
+}
+
+/** Whether a press on the ground never pans, and xyflow must not hear of it: a marquee is drawn, or from afar an item dragged. */
+function isKept(event: MouseEvent, far: Scene | null): boolean {
+  if (event.button !== 0 || !isGround(event.target)) return false;
+  const at = far === null ? undefined : useCamera.getState().camera?.toDocument({ x: event.clientX, y: event.clientY });
+  return isMore(event) || (far !== null && at !== undefined && itemAt(far, at) !== undefined);
 }
 
 function askMenu(event: MouseEvent, scene: Scene, isFar: boolean): void {

@@ -65,11 +65,14 @@ const WirePath = memo(function WirePath({ wire, scope }: { readonly wire: WireIt
         onContextMenu={(event) => askMenu(event, wire)}
       />
       {wire.points.map((point, index) => (
-        <circle
-          key={index} cx={point.x} cy={point.y} r={6} className={`nodrag ${styles["point"]}`} data-point={index}
-          onPointerDown={(event) => dragPoint(event, wire, scope, index)}
-          onDoubleClick={(event) => { event.stopPropagation(); removePoint(wire, scope, index); }}
-        />
+        <g key={index}>
+          <circle
+            cx={point.x} cy={point.y} r={9} className={`nodrag ${styles["point"]}`} data-point={index}
+            onPointerDown={(event) => dragPoint(event, wire, scope, index)}
+            onDoubleClick={(event) => { event.stopPropagation(); removePoint(wire, scope, index); }}
+          />
+          <circle cx={point.x} cy={point.y} r={3} className={styles["dot"]} style={{ stroke: cssType(wire.type) }} />
+        </g>
       ))}
     </g>
   );
@@ -117,7 +120,7 @@ function pairs(wire: WireItem): Pair[] {
 function addPoint(event: React.MouseEvent, wire: WireItem, scope: string): void {
   event.stopPropagation();
   const at = placeOf(event);
-  write(scope, wire.to, pairs(wire).toSpliced(nearest(wire.curves, at).index, 0, [snapped(at.x), snapped(at.y)]));
+  write(scope, wire.to, pairs(wire).toSpliced(Math.min(nearest(wire.curves, at).index, wire.points.length), 0, [snapped(at.x), snapped(at.y)]));
 }
 
 export function removePoint(wire: WireItem, scope: string, index: number): void {

@@ -19,8 +19,12 @@ export function snapped(value: number): number {
   return Math.round(value / GRID) * GRID;
 }
 
-/** A wire from an output through its points to an input. It leaves to the right and arrives from the left. */
-export function curvesOf(from: Point, to: Point, through: readonly Point[] = []): readonly Curve[] {
+/**
+ * A wire from an output through its points to an input. It leaves to the right and arrives from the left; one that goes back
+ * and has no points turns round along `lane`, a height at which nothing lies in its way.
+ */
+export function curvesOf(from: Point, to: Point, through: readonly Point[] = [], lane?: number): readonly Curve[] {
+  if (lane !== undefined && through.length === 0 && to.x < from.x) return turned(from, to, lane);
   const stops = [from, ...through, to];
   const curves: Curve[] = [];
   for (let at = 0; at + 1 < stops.length; at++) {
@@ -30,6 +34,48 @@ export function curvesOf(from: Point, to: Point, through: readonly Point[] = [])
     curves.push([start, { x: start.x + bend, y: start.y }, { x: end.x - bend, y: end.y }, end]);
   }
   return curves;
+}
+
+const TURN = 18;
+const ROUND = 12;
+
+/** Out to the right, along the lane, and in from the left, with round corners. */
+function turned(from: Point, to: Point, lane: number): readonly Curve[] {
+  const [right, left] = [from.x + TURN, to.x - TURN];
+  const stops = [from, { x: right, y: from.y }, { x: right, y: lane }, { x: left, y: lane }, { x: left, y: to.y }, to];
+  const curves: Curve[] = [];
+  let last = from;
+  for (let at = 1; at + 1 < stops.length; at++) {
+    const corner = stops[at] as Point;
+    const radius = Math.min(ROUND, halfWay(stops[at - 1] as Point, corner), halfWay(corner, stops[at + 1] as Point));
+    const start = towards(corner, stops[at - 1] as Point, radius);
+    const end = towards(corner, stops[at + 1] as Point, radius);
+    curves.push(straight(last, start), [start, towards(start, corner, radius * 0.55), towards(end, corner, radius * 0.55), end]);
+    last = end;
+  }
+  return [...curves, straight(last, to)];
+}
+
+function halfWay(a: Point, b: Point): number {
+  return Math.hypot(b.x - a.x, b.y - a.y) / 2;
+}
+
+function towards(from: Point, to: Point, by: number): Point {
+  const length = Math.hypot(to.x - from.x, to.y - from.y);
+  return length === 0 ? from : { x: from.x + ((to.x - from.x) * by) / length, y: from.y + ((to.y - from.y) * by) / length };
+}
+
+function straight(a: Point, b: Point): Curve {
+  return [a, a, b, b];
+}
+
+const LANE_GAP = 10;
+
+/** Where a wire that goes back from one box to another passes: between them, near the lower one; above both if they overlap. */
+export function laneBetween(source: Box, target: Box): number {
+  const [upper, lower] = source.y <= target.y ? [source, target] : [target, source];
+  const gap = lower.y - (upper.y + upper.height);
+  return gap > 0 ? lower.y - Math.min(LANE_GAP, gap / 2) : upper.y - LANE_GAP;
 }
 
 /** How far the controls lie from the ends: half the way, more for a wire that goes back. */
@@ -65,7 +111,7 @@ export function boxAround(curves: readonly Curve[]): Box {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** How near a wire comes to a point, and on which of its curves. */
+/** How near a wire comes to a point, and on which of its curves: with points, curve n leads to the n-th of them. */
 export function nearest(curves: readonly Curve[], point: Point, samples = 20): { readonly distance: number; readonly index: number } {
   let best = { distance: Infinity, index: 0 };
   curves.forEach((curve, index) => {

@@ -19,7 +19,9 @@ const made = new WeakMap<Scene, Paths>();
 const TITLES_FROM = 0.16;
 /** How large titles are on the screen, if the node has room for them. */
 const TITLE_PX = 11;
+const FRAME_TITLE_PX = 13;
 const TINT = 0.3;
+const FAINT = 0.55;
 
 export interface Painting {
   readonly scene: Scene;
@@ -48,15 +50,25 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
     context.fill(path);
   }
   context.globalAlpha = 1;
-  context.lineWidth = 1.5 / view.zoom;
+  // From afar the nodes are what one looks for: they are filled, and the wires between them faint.
+  const isFarOff = view.zoom < TITLES_FROM;
+  context.lineWidth = (isFarOff ? 1 : 1.5) / view.zoom;
+  context.globalAlpha = isFarOff ? FAINT : 1;
   for (const [colour, path] of paths.wires) {
     context.strokeStyle = palette.by[colour] ?? palette.quiet;
     context.stroke(path);
   }
+  context.globalAlpha = 1;
   context.fillStyle = palette.surface;
   context.strokeStyle = palette.line;
   context.lineWidth = 1 / view.zoom;
   context.fill(paths.bodies);
+  if (isFarOff) {
+    context.fillStyle = palette.line;
+    context.globalAlpha = TINT;
+    context.fill(paths.bodies);
+    context.globalAlpha = 1;
+  }
   context.stroke(paths.bodies);
   for (const [colour, path] of paths.headers) {
     context.fillStyle = palette.header;
@@ -72,7 +84,19 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
   context.fill(paths.notes);
   context.globalAlpha = 1;
   paintSelection(context, painting);
-  if (view.zoom >= TITLES_FROM) paintTitles(context, painting);
+  if (isFarOff) paintFrameTitles(context, painting);
+  else paintTitles(context, painting);
+}
+
+/** Above each frame, in one size however far it is: what one finds one's way by. */
+function paintFrameTitles(context: CanvasRenderingContext2D, { scene, palette, view }: Painting): void {
+  const size = FRAME_TITLE_PX / view.zoom;
+  context.textBaseline = "bottom";
+  context.fillStyle = palette.text;
+  context.font = `600 ${size}px system-ui, sans-serif`;
+  for (const item of scene.items.values()) {
+    if (item.kind === "frame") context.fillText(shortened(item.frame.title, item.width, size), item.x, item.y - size / 4);
+  }
 }
 
 function paintSelection(context: CanvasRenderingContext2D, { scene, selection, wires, palette, view }: Painting): void {

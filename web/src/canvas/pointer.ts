@@ -12,7 +12,7 @@ const THRESHOLD_PX = 4;
 
 type Press = React.PointerEvent;
 
-function isMore(event: { readonly shiftKey: boolean; readonly ctrlKey: boolean; readonly metaKey: boolean }): boolean {
+export function isMore(event: { readonly shiftKey: boolean; readonly ctrlKey: boolean; readonly metaKey: boolean }): boolean {
   return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
@@ -63,6 +63,19 @@ export function pressGround(event: Press, wire?: string): void {
       useLocal.setState({ marquee: null });
       if (!hasMoved && !isMore(event)) chosen([]);
       chooseWires(hasMoved || wire === undefined ? [] : [wire]);
+    },
+  });
+}
+
+/** A press that moves the view; without movement it chooses what is there from afar, or clears the selection. */
+export function tapGround(event: Press, far: Scene | null): void {
+  const item = far === null ? undefined : itemAt(far, placeOf(event));
+  follow(event, {
+    move: () => undefined,
+    end: (hasMoved) => {
+      if (hasMoved) return;
+      chosen(item === undefined ? [] : [item.id]);
+      chooseWires([]);
     },
   });
 }

@@ -9,7 +9,7 @@ import { type Measured, type Ports, elementType, measure, roomBelow } from "../m
 import { placesFor } from "../model/placing";
 import { portsOf, typeOf } from "../model/ports";
 import { nodeViewOf, viewOf } from "../model/view";
-import { type Box, type Curve, type Point, boxAround, curvesOf } from "./geometry";
+import { type Box, type Curve, type Point, boxAround, curvesOf, laneBetween } from "./geometry";
 
 export interface NodeItem extends Box {
   readonly kind: "node";
@@ -44,6 +44,8 @@ export interface WireItem {
   readonly start: Point;
   readonly end: Point;
   readonly points: readonly Point[];
+  /** The height along which it goes back; undefined: it does not, or its points lead it. */
+  readonly lane: number | undefined;
   readonly curves: readonly Curve[];
   readonly box: Box;
   readonly type: string;
@@ -197,11 +199,12 @@ function wireItem(
   const wanted = item.ports.inputs.find((input) => input.name === port)?.type ?? "T";
   const fit = catalogue.fits[type]?.[wanted] ?? "direct";
   const points = viewOf(scope).wires[to]?.points ?? NO_POINTS;
+  const lane = end.x < start.x && points.length === 0 ? laneBetween(sourceItem, item) : undefined;
   const isIdle = sourceItem.node.state === "muted" || item.node.state === "muted";
-  if (was !== undefined && was.from === from && was.type === type && was.fit === fit && was.isIdle === isIdle && same(was.start, start) && same(was.end, end) && samePoints(was.points, points)) return was;
+  if (was !== undefined && was.from === from && was.type === type && was.fit === fit && was.isIdle === isIdle && was.lane === lane && same(was.start, start) && same(was.end, end) && samePoints(was.points, points)) return was;
   const through = points.map(([x, y]) => ({ x, y }));
-  const curves = curvesOf(start, end, through);
-  return { to, from, start, end, points: through, curves, box: boxAround(curves), type, fit, isIdle };
+  const curves = curvesOf(start, end, through, lane);
+  return { to, from, start, end, points: through, lane, curves, box: boxAround(curves), type, fit, isIdle };
 }
 
 const NO_POINTS: readonly (readonly [number, number])[] = [];

@@ -19,6 +19,16 @@ const command: Command = {
     const id = freshBoxId(at.scope, "notes");
     apply("edit.add_note", addNote(at.scopeId, { id, text: "", x, y, width: 240, height: 120 }));
     useDocuments.getState().select([`note:${id}`]);
+    write(`note:${id}`);
   },
 };
 export default command;
+
+const FRAMES = 20;
+
+/** Let its text be typed at once, as soon as it is drawn; from afar it never is. */
+function write(item: string, frames = FRAMES): void {
+  const text = document.querySelector<HTMLElement>(`[data-id="${item}"] [data-widget]`);
+  if (text !== null) text.click();
+  else if (frames > 0) requestAnimationFrame(() => write(item, frames - 1));
+}

@@ -23,7 +23,7 @@ const command: Command = {
     if (scene === null || wire === undefined) return;
     const middle = { x: (wire.start.x + wire.end.x) / 2, y: (wire.start.y + wire.end.y) / 2 - (wire.points.length === 0 ? 0 : GRID) };
     const at = target?.kind === "wire" && target.at !== undefined ? target.at : middle;
-    const { index } = nearest(wire.curves, at);
+    const index = Math.min(nearest(wire.curves, at).index, wire.points.length);
     const points = wire.points.map(({ x, y }) => [x, y] as const).toSpliced(index, 0, [snapped(at.x), snapped(at.y)]);
     apply("canvas.rerouted", setWirePoints(scene.scope, wire.to, points));
     useDocuments.getState().select([]);

@@ -3,6 +3,7 @@
  * text they are the browser's own.
  */
 
+import { makerOfText } from "../model/foreign";
 import { offer, pasteHandlers } from "../state/clipboard";
 import { type Point } from "../state/palette";
 import { menuTarget } from "../state/menu";
@@ -60,7 +61,9 @@ export async function pasteFromClipboard(withLinks: boolean): Promise<void> {
 
 async function take(text: string, files: readonly File[], withLinks: boolean, at: Point): Promise<void> {
   if (text === "" && files.length === 0) return;
-  if (!(await offer({ text, files, at, withLinks }))) say(t("edit.nothing_to_paste"), { kind: "warn" });
+  if (await offer({ text, files, at, withLinks })) return;
+  const maker = makerOfText(text);
+  say(maker === undefined ? t("edit.nothing_to_paste") : t("documents.foreign", { maker }), { kind: "warn" });
 }
 
 function isElsewhere(event: ClipboardEvent): boolean {

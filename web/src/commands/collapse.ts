@@ -7,7 +7,7 @@ const command: Command = {
   id: "collapse",
   title: "edit.collapse",
   group: "edit.nodes",
-  keys: ["H"],
+  keys: ["H", "Alt+C"],
   enabled: hasNodes,
   run() {
     const at = here();

@@ -33,10 +33,20 @@ export function canvasHasTheFocus(): boolean {
   if (canvas === null) return false;
   if (active === canvas || active?.matches(SURFACE)) return true;
   if (active === null || active === document.body) return clickedLast !== null && canvas.contains(clickedLast);
-  return canvas.contains(active) && !active.matches(":focus-visible") && !isTyping(active);
+  return canvas.contains(active) && !cameByTab && !isTyping(active);
 }
 
 let clickedLast: Node | null = null;
+/** Not by `:focus-visible`: that is on with any key that is pressed after a click. */
+let cameByTab = false;
+let isTab = false;
 if (typeof window !== "undefined") {
-  window.addEventListener("pointerdown", (event) => { clickedLast = event.target instanceof Node ? event.target : null; }, true);
+  window.addEventListener("pointerdown", (event) => {
+    clickedLast = event.target instanceof Node ? event.target : null;
+    cameByTab = isTab = false;
+  }, true);
+  window.addEventListener("keydown", (event) => { isTab = event.key === "Tab"; }, true);
+  window.addEventListener("focusin", (event) => {
+    if (isTab && event.target instanceof Node && document.getElementById(CANVAS)?.contains(event.target) === true) cameByTab = true;
+  }, true);
 }

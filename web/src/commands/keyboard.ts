@@ -65,5 +65,9 @@ const OPERATES = new Set(["Enter", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "Ar
 function isForTheElement(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   if (event.key === "Tab") return !canvasHasTheFocus();
-  return OPERATES.has(event.key) && event.target instanceof HTMLElement && event.target.closest(OPERATED) !== null;
+  if (!OPERATES.has(event.key) || !(event.target instanceof HTMLElement)) return false;
+  const operated = event.target.closest(OPERATED);
+  if (operated === null) return false;
+  // Of what can have the focus in menus and lists each key is theirs; a button alone has but two.
+  return !operated.matches("button:not([role]), a[href]") || event.key === "Enter" || event.key === " ";
 }

@@ -1,5 +1,7 @@
 /** Keys as commands name them ("Mod+Shift+K"): from an event, in one spelling, and as they are shown. */
 
+import { type Language, useLanguage } from "../texts";
+
 /** On a Mac, Mod is Cmd; elsewhere Ctrl. */
 function onMac(): boolean {
   return typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
@@ -46,12 +48,21 @@ export function spellings(event: Pressed, mac = onMac()): readonly string[] {
 const ON_MAC: { readonly [key: string]: string } = { Mod: "⌘", Ctrl: "⌃", Alt: "⌥", Shift: "⇧" };
 const SHOWN: { readonly [key: string]: string } = {
   ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc", Delete: "Del", " ": "Space",
+  PageUp: "PgUp", PageDown: "PgDn", ContextMenu: "Menu",
+};
+/** As they stand on the keyboards sold where the language is spoken. */
+const PRINTED: { readonly [L in Language]?: { readonly [key: string]: string } } = {
+  de: {
+    Ctrl: "Strg", Shift: "Umschalt", Delete: "Entf", Home: "Pos1", End: "Ende", Enter: "Eingabe", Backspace: "Rück", Space: "Leertaste",
+    PageUp: "Bild↑", PageDown: "Bild↓", ContextMenu: "Menü",
+  },
 };
 
 /** The keys as one reads them: "Ctrl+Shift+K", on a Mac "⌘⇧K". */
-export function shownKeys(keys: string, mac = onMac()): string {
+export function shownKeys(keys: string, mac = onMac(), language = useLanguage.getState().language): string {
   const parts = spelled(keys).split(/\+(?!$)/);
+  const printed = (part: string): string => PRINTED[language]?.[part] ?? SHOWN[part] ?? part;
   return parts
-    .map((part) => (mac ? (ON_MAC[part] ?? SHOWN[part] ?? part) : part === "Mod" ? "Ctrl" : (SHOWN[part] ?? part)))
+    .map((part) => (mac ? (ON_MAC[part] ?? SHOWN[part] ?? part) : printed(part === "Mod" ? "Ctrl" : part)))
     .join(mac ? "" : "+");
 }

@@ -1,6 +1,6 @@
 /** Laying out nodes along their links: found in a worker, put in place as one step of undo. */
 
-import { moveItems } from "../model/edit";
+import { moveItems, setWirePoints } from "../model/edit";
 import { linksOf } from "../model/graph";
 import { arrange } from "../model/layout";
 import { roomBelow } from "../model/measure";
@@ -30,9 +30,13 @@ export async function layOut(ids: readonly string[], title: TextKey): Promise<vo
   const links = linksOf(at.scope)
     .map(({ from, to }) => ({ from: split(from).node, to: split(to).node }))
     .filter(({ from, to }) => wanted.has(from) && wanted.has(to));
-  const places = await arrange({ nodes: boxes.map(({ id, width, height }) => ({ id, width, height })), links, at: { x: corner.x, y: corner.y } });
+  const places = await arrange({ nodes: boxes.map(({ id, width, height }) => ({ id, width, height, isFolded: viewOf(at.scope).nodes[id]?.collapsed === true })), links, at: { x: corner.x, y: corner.y } });
   // The document may have changed meanwhile: nodes that are gone are passed over, and so is a scope that is.
   const now = useDocuments.getState().open.find((other) => other.id === one.id);
   if (now === undefined || scopeAt(now.history.document, one.path) !== at.scopeId) return;
-  useDocuments.getState().apply(title, moveItems(at.scopeId, places), null, one.id);
+  // The points of a wire led it between the old places.
+  const straight = linksOf(at.scope).filter(({ from, to }) => wanted.has(split(from).node) && wanted.has(split(to).node) && viewOf(at.scope).wires[to] !== undefined)
+    .map(({ to }) => setWirePoints(at.scopeId, to, []));
+  const edits = [moveItems(at.scopeId, places), ...straight];
+  useDocuments.getState().apply(title, (document) => edits.reduce((edited, edit) => edit(edited), document), null, one.id);
 }

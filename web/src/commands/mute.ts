@@ -3,7 +3,7 @@ import { hasNodes } from "./here";
 import { toggleState } from "./state_of_nodes";
 
 const command: Command = {
-  id: "mute", title: "edit.mute", group: "edit.nodes", keys: ["M"],
+  id: "mute", title: "edit.mute", group: "edit.nodes", keys: ["M", "Mod+M"],
   enabled: hasNodes,
   run: () => toggleState("muted", "edit.mute"),
 };

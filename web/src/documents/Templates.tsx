@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import type { WorkflowEntry } from "../api/client";
 import { refresh, useWorkflows } from "../state/workflows";
 import { useTexts } from "../texts";
+import { Prose } from "../ui/Prose";
 import styles from "./Templates.module.css";
 import { Thumbnail } from "./Thumbnail";
 import { importFiles, newDocument, openEntry } from "./actions";
@@ -66,7 +67,7 @@ function Card({ entry, choose }: { readonly entry: WorkflowEntry; choose(): void
       <button type="button" className={styles["card"]} onClick={choose}>
         <Thumbnail name={entry.name} etag={entry.etag} />
         <strong>{entry.source === "template" ? entry.title || entry.name : entry.name}</strong>
-        <span>{entry.description}</span>
+        <span><Prose text={entry.description} /></span>
       </button>
     </li>
   );

@@ -61,8 +61,10 @@ export async function closeTab(id: string): Promise<void> {
   const one = useDocuments.getState().open.find((candidate) => candidate.id === id);
   if (one === undefined) return;
   const close = (): void => useDocuments.getState().close(id);
-  if (await wouldBeLost(id)) showDialog(<CloseDialog name={shownName(one)} close={close} />);
-  else close();
+  if (await wouldBeLost(id)) return void showDialog(<CloseDialog name={shownName(one)} close={close} />);
+  close();
+  if (!useSaving.getState().closed.includes(id)) return;
+  say(t("documents.closed_kept", { name: shownName(one) }), { action: { title: t("documents.reopen_it"), run: () => void attempt(() => openDraft(id)) } });
 }
 
 /** What a document is called on the screen, in words. */

@@ -3,6 +3,7 @@
 import { fileWorkflow, readOutput, sentence, uploadFile } from "../api/client";
 import { type Upload, isRefusal, outputAsFile } from "../api/results";
 import { type Adding, addFileNode, trying } from "../panels/gallery/actions";
+import { makerOfPicture } from "../model/foreign";
 import { refreshFiles } from "../state/files";
 import type { Point } from "../state/camera";
 import { newId, useDocuments } from "../state/documents";
@@ -68,6 +69,8 @@ async function takePicture(file: File, name: string, sort: Sort, at: Point, addi
   const upload = sort === "picture" ? await uploadFile(file, name) : await uploadFile(await asPng(file), asPngName(name));
   const workflow = await carried(upload);
   if (workflow !== undefined) return { upload, workflow };
+  const maker = await makerOfPicture(file);
+  if (maker !== undefined) say(t("gallery.foreign_picture", { name, maker }), { kind: "warn" });
   addUpload(upload, at, adding);
   return undefined;
 }

@@ -44,3 +44,14 @@ test("only the canvas has such a menu", () => {
   vi.advanceTimersByTime(600);
   expect(asked).toBe(0);
 });
+
+test("lifting the finger after it chooses nothing; lifting it after a tap is a click as ever", () => {
+  const lift = (): boolean => document.getElementById("node")?.dispatchEvent(new Event("touchend", { bubbles: true, cancelable: true })) ?? true;
+  touch("pointerdown");
+  vi.advanceTimersByTime(600);
+  touch("pointerup");
+  expect(lift()).toBe(false);
+  touch("pointerdown");
+  touch("pointerup");
+  expect(lift()).toBe(true);
+});

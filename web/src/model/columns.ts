@@ -9,6 +9,8 @@ export interface LayoutNode {
   readonly id: string;
   readonly width: number;
   readonly height: number;
+  /** Whether it is collapsed to its title. */
+  readonly isFolded?: boolean;
 }
 
 export interface LayoutRequest {

@@ -232,8 +232,13 @@ export function fitting(document: WorkflowDocument, scope: ScopeId, catalogue: C
     const best = ranked.filter((one) => one.rank < 9).sort((one, other) => one.rank - other.rank || one.at - other.at)[0];
     return best === undefined ? [] : [{ type, ...best }];
   });
-  found.sort((one, other) => one.rank - other.rank || one.type.title.localeCompare(other.type.title, "en"));
+  found.sort((one, other) => one.rank - other.rank || needs(one.type) - needs(other.type) || one.type.title.localeCompare(other.type.title, "en"));
   return found.map(({ type, port: name }) => ({ type, port: name }));
+}
+
+/** How many inputs a node of the type needs that have no value by themselves: of those that fit, the one that asks least comes first. */
+function needs(type: NodeType): number {
+  return type.inputs.filter((one) => !one.optional && one.default === undefined).length;
 }
 
 function typeHere(document: WorkflowDocument, scope: ScopeId, catalogue: Catalogue, { node, port, side }: PortOf): WireType | null {

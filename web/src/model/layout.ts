@@ -10,7 +10,7 @@ import workerUrl from "./layout.worker.ts?worker&url";
 
 /** Places for `moveItems`. Where there are no workers (tests) it is our own pass. Rejects if the worker fails. */
 export async function arrange(request: LayoutRequest): Promise<Places> {
-  if (typeof Worker === "undefined") return (await import("./columns")).layered(request);
+  if (typeof Worker === "undefined") return (await import("./stacks")).withStacks((await import("./columns")).layered)(request);
   const worker = new Worker(trusted(workerUrl), { type: "module" });
   return new Promise<Places>((resolve, reject) => {
     worker.onmessage = (event: MessageEvent<Places>) => resolve(event.data);

@@ -2,6 +2,7 @@
 
 import { type LayoutRequest, layered } from "./columns";
 import { byDagre } from "./dagre";
+import { withStacks } from "./stacks";
 
 const MOST_FOR_DAGRE = 300;
 
@@ -9,5 +10,5 @@ const worker = self as unknown as DedicatedWorkerGlobalScope; // `self` is typed
 
 worker.onmessage = (event: MessageEvent<LayoutRequest>) => {
   const request = event.data;
-  worker.postMessage(request.nodes.length > MOST_FOR_DAGRE ? layered(request) : byDagre(request));
+  worker.postMessage(withStacks(request.nodes.length > MOST_FOR_DAGRE ? layered : byDagre)(request));
 };

@@ -11,6 +11,7 @@ import { moveItems } from "./edit";
 import { linksOf } from "./graph";
 import { measure, roomBelow } from "./measure";
 import { portsOf } from "./ports";
+import { withStacks } from "./stacks";
 import { viewOf } from "./view";
 
 const NONE: Places = {};
@@ -29,10 +30,10 @@ export function placesFor(document: WorkflowDocument, scopeId: ScopeId, catalogu
   const nodes = ids.map((id) => {
     const ports = portsOf(document, scopeId, catalogue, id);
     const { width, height } = measure(ports, scope.nodes[id] ?? { type: "", inputs: {} }, view.nodes[id]);
-    return { id, width, height: height + roomBelow(ports, ports.type, view.nodes[id]) };
+    return { id, width, height: height + roomBelow(ports, ports.type, view.nodes[id]), isFolded: view.nodes[id]?.collapsed === true };
   });
   const links = linksOf(scope).map(({ from, to }) => ({ from: split(from).node, to: split(to).node }));
-  const places = layered({ nodes, links, at: cornerBelow(document, scopeId, catalogue) });
+  const places = withStacks(layered)({ nodes, links, at: cornerBelow(document, scopeId, catalogue) });
   found.set(scope, { catalogue, places });
   return places;
 }

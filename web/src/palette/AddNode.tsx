@@ -11,6 +11,7 @@ import { preferences } from "../state/preferences";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/icons";
+import { Prose } from "../ui/Prose";
 import { addOfType } from "./add";
 import styles from "./AddNode.module.css";
 import { ChoiceList, type ListLine } from "./ChoiceList";
@@ -98,7 +99,7 @@ function TypeLine({ type, isFound }: { readonly type: NodeType; readonly isFound
       <span className={styles["mark"]}><Mark type={type} /></span>
       <span className={styles["name"]}>
         <span className={styles["title"]}>{type.title} <code>{type.id}</code></span>
-        <span className={styles["doc"]}>{summary(type.doc)}</span>
+        <span className={styles["doc"]}>{summary(type.doc).replaceAll("`", "")}</span>
       </span>
       <span className={styles["where"]}>{type.pack}{isFound && <> {type.category}</>}</span>
     </>
@@ -118,7 +119,7 @@ function Details({ addable: { type, port } }: { readonly addable: Addable }): Re
     <aside className={styles["details"]} aria-label={t("palette.about", { type: type.title })}>
       <h3>{type.title}</h3>
       <p className={styles["facts"]}><code>{type.id}</code> · {type.category}{type.pack !== null && <> · {t("palette.of_pack", { pack: type.pack })}</>}</p>
-      <p className={styles["text"]}>{type.doc === "" ? t("palette.no_doc") : unwrapped(type.doc)}</p>
+      <p className={styles["text"]}>{type.doc === "" ? t("palette.no_doc") : <Prose text={unwrapped(type.doc)} />}</p>
       <Ports title={t("palette.inputs")} ports={type.inputs} wired={port} />
       <Ports title={t("palette.outputs")} ports={type.outputs} wired={port} />
     </aside>

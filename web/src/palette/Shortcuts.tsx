@@ -10,19 +10,22 @@ import fields from "../ui/Field.module.css";
 import { grouped, plainText } from "./search";
 import styles from "./Shortcuts.module.css";
 
+const GESTURES = ["mouse_move", "mouse_zoom", "mouse_select", "mouse_copy", "mouse_add", "mouse_insert", "mouse_reroute", "mouse_rename", "mouse_menu"] as const;
+
 export function Shortcuts(): ReactNode {
   const t = useTexts();
   const [query, setQuery] = useState("");
   const groups = useMemo(() => {
     const rows = [...COMMANDS.values()]
       .filter((command) => command.keys !== undefined)
-      .map((command) => ({ id: command.id, group: t(command.group), title: t(command.title), keys: (command.keys ?? []).map((keys) => shownKeys(keys)) }));
+      .map((command) => ({ id: command.id, group: t(command.group), title: t(command.title), keys: (command.keys ?? []).map((keys) => shownKeys(keys)), how: "" }));
+    const gestures = GESTURES.map((name) => ({ id: name, group: t("commands.on_canvas"), title: t(`commands.${name}`), keys: [], how: t(`commands.${name}_how`) }));
     const wanted = plainText(query.trim());
-    const found = rows.filter((row) => plainText(`${row.group} ${row.title} ${row.keys.join(" ")}`).includes(wanted));
+    const found = [...gestures, ...rows].filter((row) => plainText(`${row.group} ${row.title} ${row.keys.join(" ")} ${row.how}`).includes(wanted));
     return [...grouped(found, (row) => row.group)];
   }, [query, t]);
   return (
-    <Dialog title={t("commands.show_shortcuts")} size="l">
+    <Dialog title={t("commands.keys_and_mouse")} size="l">
       <input
         type="search" className={fields["input"]} aria-label={t("commands.find_keys")} placeholder={t("commands.find_keys")} autoFocus
         value={query} onChange={(event) => setQuery(event.target.value)}
@@ -36,19 +39,12 @@ export function Shortcuts(): ReactNode {
               {rows.map((row) => (
                 <div key={row.id}>
                   <dt>{row.title}</dt>
-                  <dd>{row.keys.map((keys) => <kbd key={keys}>{keys}</kbd>)}</dd>
+                  <dd>{row.how}{row.keys.map((keys) => <kbd key={keys}>{keys}</kbd>)}</dd>
                 </div>
               ))}
             </dl>
           </section>
         ))}
-        {query === "" && (
-          <section className={styles["group"]}>
-            <h3>{t("commands.on_canvas")}</h3>
-            <p>{t("commands.mouse_add")}</p>
-            <p>{t("commands.mouse_menu")}</p>
-          </section>
-        )}
       </div>
     </Dialog>
   );

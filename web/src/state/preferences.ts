@@ -21,6 +21,8 @@ export interface Preferences {
   readonly snap: boolean;
   /** What turning the wheel does on the canvas. */
   readonly wheel: "zoom" | "pan";
+  /** What dragging the ground with the left button does on the canvas. */
+  readonly drag: "select" | "pan";
   readonly textSize: "s" | "m" | "l";
   /** Node types added last, the latest first. */
   readonly recentTypes: readonly string[];
@@ -29,9 +31,16 @@ export interface Preferences {
 }
 
 const DEFAULTS: Preferences = {
-  theme: "system", language: "en", previews: true, results: true, minimap: true, snap: true, wheel: "zoom", textSize: "m",
+  theme: "system", language: ofBrowser(), previews: true, results: true, minimap: true, snap: true, wheel: "zoom", drag: "select", textSize: "m",
   recentTypes: [], typeUses: {},
 };
+
+/** The first language of the browser that the page has; else English. */
+function ofBrowser(): Language {
+  const asked = typeof navigator === "undefined" ? [] : (navigator.languages ?? []);
+  const found = asked.map((name) => LANGUAGES.find((one) => name.toLowerCase().split("-")[0] === one));
+  return found.find((one) => one !== undefined) ?? "en";
+}
 
 /** Where the server keeps them: the two ways of asking, so that tests can stand in for it. */
 export interface Keeper {
@@ -178,6 +187,7 @@ function understood(values: JsonObject): Partial<Preferences> {
   keep("minimap", truth);
   keep("snap", truth);
   keep("wheel", oneOf("zoom", "pan"));
+  keep("drag", oneOf("select", "pan"));
   keep("textSize", oneOf("s", "m", "l"));
   keep("recentTypes", (value) => Array.isArray(value) && value.every((one) => typeof one === "string"));
   keep("typeUses", (value) => isObject(value) && Object.values(value).every((one) => typeof one === "number"));

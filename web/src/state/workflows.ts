@@ -27,6 +27,7 @@ import {
 } from "../api/client";
 import type { Version } from "../api/client";
 import type { WorkflowDocument } from "../model/document";
+import { makerOfText } from "../model/foreign";
 import { applied } from "../model/history";
 import { type Flaw, readDocument } from "../model/read";
 import { sameJson } from "../model/same";
@@ -261,6 +262,8 @@ export async function openDraft(id: string): Promise<void> {
 
 /** Open a text as a new document: a dropped or pasted file. Throws `Flawed`. */
 export function openText(text: string, name = ""): string {
+  const maker = makerOfText(text);
+  if (maker !== undefined) throw new Error(t("documents.foreign", { maker }));
   const document = parsed(text);
   const called = document.name ?? name.replace(/\.json$/i, "");
   return useDocuments.getState().add(called === "" ? document : { ...document, name: called });

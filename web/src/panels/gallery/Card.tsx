@@ -1,6 +1,6 @@
 /** One output in the grid: its thumbnail, its star, and a menu of what can be done with it. */
 
-import { type ReactNode, memo, useEffect, useRef, useState } from "react";
+import { type MouseEvent, type ReactNode, memo, useEffect, useRef, useState } from "react";
 
 import { outputThumbnailUrl, outputUrl } from "../../api/client";
 import type { Output } from "../../api/results";
@@ -29,6 +29,7 @@ export const Card = memo(function Card({ output, open }: Props): ReactNode {
     <li
       className={`${styles["card"]} ${isCompared ? styles["compared"] : ""}`} draggable
       onDragStart={(event) => event.dataTransfer.setData(OUTPUT_TYPE, output.id)}
+      onContextMenu={openMenu}
     >
       <button type="button" className={styles["picture"]} data-picture title={name} aria-label={t("gallery.open_large", { name })} onClick={() => open(output)}>
         <Thumbnail output={output} />
@@ -47,6 +48,14 @@ export const Card = memo(function Card({ output, open }: Props): ReactNode {
     </li>
   );
 });
+
+/** The menu of its button. With Shift held it is the browser's own. */
+function openMenu(event: MouseEvent<HTMLElement>): void {
+  const button = event.currentTarget.querySelector<HTMLElement>("[aria-haspopup=menu]");
+  if (event.shiftKey || button === null || (event.target as HTMLElement).closest("[role=menu]") !== null) return;
+  event.preventDefault();
+  button.click();
+}
 
 function Thumbnail({ output }: { readonly output: Output }): ReactNode {
   const [isMissing, setMissing] = useState(false);

@@ -14,6 +14,7 @@ import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { TextField } from "../../ui/Field";
 import { Icon } from "../../ui/icons";
+import { Prose } from "../../ui/Prose";
 import styles from "./Inspector.module.css";
 import { Interface } from "./Interface";
 import { ColourChoice, StateChoice } from "./Looks";
@@ -91,7 +92,7 @@ function TypeFacts({ at, id }: Props): ReactNode {
         )}
         {type?.effect === true && <><dt>{t("inspector.runs")}</dt><dd>{t("inspector.always")}</dd></>}
       </dl>
-      {type === undefined ? <p className={styles["missing"]}>{t("inspector.type_missing", { type: node.type })}</p> : type.doc !== "" && <p className={styles["doc"]}>{unwrapped(type.doc)}</p>}
+      {type === undefined ? <p className={styles["missing"]}>{t("inspector.type_missing", { type: node.type })}</p> : type.doc !== "" && <p className={styles["doc"]}><Prose text={unwrapped(type.doc)} /></p>}
     </section>
   );
 }

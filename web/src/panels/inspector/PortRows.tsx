@@ -14,6 +14,7 @@ import { useDocuments } from "../../state/documents";
 import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { Icon } from "../../ui/icons";
+import { Prose } from "../../ui/Prose";
 import { Widget } from "../../widgets/Widget";
 import styles from "./Inspector.module.css";
 
@@ -52,7 +53,7 @@ export function InputRow({ at, id, port }: InputProps): ReactNode {
       ) : (
         <span className={styles["hint"]}>{port.optional ? t("inspector.not_linked") : t("inspector.to_link", { type: port.type })}</span>
       )}
-      {port.doc !== "" && <span className={styles["hint"]}>{port.doc}</span>}
+      {port.doc !== "" && <span className={styles["hint"]}><Prose text={port.doc} /></span>}
       {named !== undefined && <span className={styles["named"]}><Icon name="pin" size={14} /> {t("inspector.is_input", { name: named[1].label ?? named[0] })}</span>}
       {namableInputs(at, id).includes(reference) && (
         <Button kind="quiet" className={styles["small"] ?? ""} onClick={() => promoteInput(reference)}><Icon name="pin" size={14} /> {t("inspector.make_input")}</Button>
@@ -76,7 +77,7 @@ export function OutputRow({ at, id, port }: OutputProps): ReactNode {
     <li className={styles["row"]}>
       <div className={styles["name"]}><span>{port.name}</span><span className={styles["type"]}>{port.type}</span></div>
       {goes.map((wire) => <div key={wire.to} className={styles["linked"]}><Icon name="right" size={14} /><Go reference={wire.to} /></div>)}
-      {port.doc !== "" && <span className={styles["hint"]}>{port.doc}</span>}
+      {port.doc !== "" && <span className={styles["hint"]}><Prose text={port.doc} /></span>}
       {named !== undefined && <span className={styles["named"]}><Icon name="pin" size={14} /> {t("inspector.is_output", { name: named[1].label ?? named[0] })}</span>}
       {namableOutputs(at, id).includes(reference) && (
         <Button kind="quiet" className={styles["small"] ?? ""} onClick={() => promoteOutput(reference)}><Icon name="pin" size={14} /> {t("inspector.make_output")}</Button>

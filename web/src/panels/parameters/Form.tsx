@@ -8,6 +8,7 @@ import { useCatalogue } from "../../state/catalogue";
 import { useDocument, useDocuments } from "../../state/documents";
 import { useTexts } from "../../texts";
 import { Empty } from "../../ui/Empty";
+import { Prose } from "../../ui/Prose";
 import { Widget } from "../../widgets/Widget";
 import { MenuButton } from "../gallery/MenuButton";
 import styles from "./parameters.module.css";
@@ -27,13 +28,15 @@ export function Form({ isEditable }: Props): ReactNode {
   const fields = formFields(document, catalogue);
   return (
     <div className={styles["form"]}>
-      {document.description !== undefined && document.description !== "" && <p className={styles["about"]}>{document.description}</p>}
-      {fields.length === 0 && <Empty icon="parameters" title={t("parameters.empty")}><p>{t("parameters.empty_more")}</p></Empty>}
-      <form className={styles["fields"]} onSubmit={(event) => event.preventDefault()}>
-        {fields.map((field) => <Field key={`${draft} ${field.name}`} field={field} draft={draft} isEditable={isEditable} />)}
-      </form>
-      {isEditable && <AddField />}
-      <RunButton />
+      <div className={styles["inputs"]}>
+        {document.description !== undefined && document.description !== "" && <p className={styles["about"]}><Prose text={document.description} /></p>}
+        {fields.length === 0 && <Empty icon="parameters" title={t("parameters.empty")}><p>{t("parameters.empty_more")}</p></Empty>}
+        <form className={styles["fields"]} onSubmit={(event) => event.preventDefault()}>
+          {fields.map((field) => <Field key={`${draft} ${field.name}`} field={field} draft={draft} isEditable={isEditable} />)}
+        </form>
+        {isEditable && <AddField />}
+        <RunButton />
+      </div>
       <Result isShownAtEnd={!isEditable} />
     </div>
   );
@@ -63,7 +66,7 @@ function Field({ field, draft, isEditable }: Props & { readonly field: FormField
           onChange={(value, session) => apply("parameters.step_fill", fillIn(field, value), `form ${field.name} ${session}`, draft)}
         />
       )}
-      {port !== undefined && port.doc !== "" && port.doc !== field.label && <small className={styles["doc"]}>{port.doc}</small>}
+      {port !== undefined && port.doc !== "" && port.doc !== field.label && <small className={styles["doc"]}><Prose text={port.doc} /></small>}
     </div>
   );
 }

@@ -27,6 +27,7 @@ export function Result({ isShownAtEnd }: { readonly isShownAtEnd: boolean }): Re
   if (run?.state === "failed") return <p role="alert" className={styles["flaw"]}>{run.problem?.detail ?? t("parameters.failed")}</p>;
   return (
     <div ref={element} className={styles["result"]}>
+      {running === undefined && last === undefined && isShownAtEnd && <p className={styles["here"]}>{t("parameters.result_here")}</p>}
       {running !== undefined && <NodePreview path={running.id} />}
       {last !== undefined && Object.entries(last.outputs).map(([name, value]) => (
         <figure key={name} className={last !== run ? styles["older"] : ""}>

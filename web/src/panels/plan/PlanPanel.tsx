@@ -8,7 +8,6 @@ import { Why } from "../../canvas/Why";
 import { secondsText, sizeText } from "../../state/format";
 import { usePlan } from "../../state/plan";
 import { useTexts } from "../../texts";
-import { Button } from "../../ui/Button";
 import { jumpToNode } from "../jump";
 import styles from "../run.module.css";
 
@@ -50,7 +49,7 @@ function NodeLine({ node }: { readonly node: PlannedNode }): React.ReactNode {
           <>
             <br />
             <span className={styles["facts"]}>{node.reason}</span>{" "}
-            <Button kind="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{t("run.node_why")}</Button>
+            <button type="button" className={styles["jump"]} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{t("run.node_why")}</button>
           </>
         )}
       </td>

@@ -46,7 +46,7 @@ export function JobItem({ job, position, isOpen }: Props): React.ReactNode {
 function Facts({ job }: { readonly job: QueueJob }): React.ReactNode {
   const t = useTexts();
   const own = useQueue((state) => state.client);
-  const client = job.client === undefined ? null : isOwn(job.id) || job.client === own ? t("run.queue_own") : job.client;
+  const client = job.client === undefined ? null : isOwn(job.id) || job.client === own ? t("run.queue_own") : /^page-/.test(job.client) ? t("run.queue_other_page") : job.client;
   const facts = [
     client === null ? null : t("run.queue_client", { client }),
     job.seconds == null ? null : t("run.queue_took", { time: secondsText(job.seconds) }),
@@ -93,7 +93,7 @@ function Actions({ job, isOpen }: { readonly job: QueueJob; readonly isOpen: boo
   const log = (): void => useLog.setState({ job: isOpen ? null : job.id });
   return (
     <div className={styles["actions"]}>
-      {!isOver && <Button kind="danger" onClick={() => void cancel(job.id)}>{t("run.queue_cancel")}</Button>}
+      {!isOver && <Button onClick={() => void cancel(job.id)}>{t("run.queue_cancel")}</Button>}
       {job.state === "queued" && <Move job={job} />}
       {isOver && <Button onClick={() => void retry(job)}>{t("run.queue_retry")}</Button>}
       <Button onClick={() => void openAsRun(job)}>{t("run.queue_open")}</Button>

@@ -5,6 +5,7 @@ import { type ReactNode, useState } from "react";
 import { type Schemas, listSettings, readServer } from "../../api/client";
 import { useTexts } from "../../texts";
 import fields from "../../ui/Field.module.css";
+import { Prose } from "../../ui/Prose";
 import { useAsked } from "./asked";
 import styles from "./Settings.module.css";
 
@@ -37,7 +38,7 @@ function Setting({ setting }: { readonly setting: Schemas["SettingView"] }): Rea
     <li>
       <div><code><strong>{name}</strong></code><span className={styles["source"]} data-source={source}>{t(`settings.source_${source}`)}</span></div>
       <div><code>{typeof value === "string" ? value : JSON.stringify(value)}</code></div>
-      <div className={styles["hint"]}>{description}</div>
+      <div className={styles["hint"]}><Prose text={description} /></div>
     </li>
   );
 }

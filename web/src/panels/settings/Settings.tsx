@@ -34,7 +34,7 @@ const LANGUAGE_NAMES: { readonly [L in Language]: string } = { en: "English", de
 
 function Page(): ReactNode {
   const t = useTexts();
-  const { theme, language, previews, results, minimap, snap, wheel, textSize, set } = usePreferences();
+  const { theme, language, previews, results, minimap, snap, wheel, drag, textSize, set } = usePreferences();
   return (
     <div className={styles["part"]}>
       <Choice
@@ -53,6 +53,10 @@ function Page(): ReactNode {
       <Choice
         label={t("settings.wheel")} value={wheel} onChange={(value) => set({ wheel: value })} hint={t("settings.wheel_hint")}
         options={[{ value: "zoom", title: t("settings.wheel_zoom") }, { value: "pan", title: t("settings.wheel_pan") }]}
+      />
+      <Choice
+        label={t("settings.drag")} value={drag} onChange={(value) => set({ drag: value })} hint={t(drag === "pan" ? "settings.drag_pan_hint" : "settings.drag_select_hint")}
+        options={[{ value: "select", title: t("settings.drag_select") }, { value: "pan", title: t("settings.drag_pan") }]}
       />
       <Switch label={t("settings.minimap")} isOn={minimap} onChange={(value) => set({ minimap: value })} />
       <Switch label={t("settings.snap")} isOn={snap} onChange={(value) => set({ snap: value })} />

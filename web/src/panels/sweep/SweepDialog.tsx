@@ -50,7 +50,7 @@ export function SweepDialog(): React.ReactNode {
         <Axis number={1} inputs={inputs} chosen={first} onChange={chooseFirst} />
         <Axis number={2} inputs={inputs.filter((input) => keyOf(input) !== keyOf(first.input))} chosen={second} onChange={setSecond} />
         <p className={bad !== undefined || isTooMany ? styles["bad"] : undefined} aria-live="polite">
-          {bad !== undefined ? t("run.sweep_bad_value", { value: bad }) : t(isTooMany ? "run.sweep_too_many" : "run.sweep_count", { count, most: MOST_SWEEP_JOBS })}
+          {bad !== undefined ? t("run.sweep_bad_value", { value: bad }) : t(isTooMany ? "run.sweep_too_many" : count === 1 ? "run.sweep_count_one" : "run.sweep_count", { count, most: MOST_SWEEP_JOBS })}
         </p>
         <div className={styles["end"]}>
           <Button kind="primary" type="submit" disabled={count === 0 || isTooMany || bad !== undefined}>{t("run.sweep_run")}</Button>

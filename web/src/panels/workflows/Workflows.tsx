@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { type DraftEntry, type WorkflowEntry, workflowFileUrl } from "../../api/client";
 import { VersionsDialog } from "../../documents/VersionsDialog";
 import {
-  attempt, copyEntry, deleteEntry, importFiles, newDocument, openEntry, renameEntry, saveActiveAs,
+  attempt, copyEntry, deleteEntry, importFiles, newDocument, openEntry, renameEntry, saveActive, saveActiveAs,
 } from "../../documents/actions";
 import { MissingTexts } from "../../documents/MissingTexts";
 import { useDocuments } from "../../state/documents";
@@ -26,10 +26,10 @@ export default function Workflows(): React.ReactNode {
   const closed = drafts.filter((draft) => !open.some((one) => one.id === draft.id));
   return (
     <div className={styles["panel"]}>
-      <h2>{t("documents.panel")}</h2>
       <div className={styles["buttons"]}>
-        <Button onClick={newDocument}>{t("documents.new")}</Button>
-        <Button onClick={importFiles}>{t("documents.import")}</Button>
+        <Button label={t("documents.new")} onClick={newDocument}>{t("documents.panel_new")}</Button>
+        <Button title={t("documents.import")} onClick={importFiles}>{t("documents.panel_import")}</Button>
+        <Button disabled={open.length === 0} onClick={() => void saveActive()}>{t("documents.save")}</Button>
         <Button disabled={open.length === 0} onClick={saveActiveAs}>{t("documents.save_as")}</Button>
       </div>
       <input

@@ -92,6 +92,7 @@ export default {
   carries_one: "This picture carries its workflow",
   carries_many: "{count} pictures carry their workflows",
   carries_ask: "Open the workflow in a new tab, or use the picture in the workflow that is shown?",
+  foreign_picture: "{name} was made by {maker}. The settings in it cannot be opened here; it is used as a picture.",
   carries_unreadable: "The workflow in {name} cannot be read, so it is used as a picture. {why}",
   as_picture: "Use as picture",
   open_in_tab: "Open the workflow",

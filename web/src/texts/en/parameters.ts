@@ -4,6 +4,7 @@ export default {
   form_short: "Form",
   full: "Full page",
   canvas: "Canvas",
+  result_here: "The result appears here.",
   empty: "No parameters yet",
   empty_more: "Give inputs of this workflow a name and they become a form, here and on a phone; the same names work on the command line and in the API.",
   add: "Add a field",
