@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     environment: "node",
-    include: ["tests/**/*.test.ts"],
+    include: ["tests/*.test.ts"],
     globalSetup: "tests/rig/chromium.ts",
     maxWorkers: 2,
     testTimeout: 180_000,
