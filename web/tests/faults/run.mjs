@@ -15,8 +15,8 @@ import { runnerImport } from "vite";
 
 const WEB = resolve(import.meta.dirname, "../..");
 const PARTS = ["src", "index.html", "package.json", "tsconfig.json", "vite.config.ts"];
-/** With a fault most flows wait in vain: not as long as on a busy machine, but several times as long as it takes. */
-const PATIENCE_MS = "20000";
+/** With a fault most flows wait in vain: for so long, or for twice as long as the whole flow takes without one. */
+const PATIENCE_MS = 15_000;
 
 const wanted = process.argv.slice(2).filter((word) => word !== "--only");
 const { module } = await runnerImport(join(WEB, "tests/faults/faults.ts"));
@@ -31,13 +31,13 @@ function built() {
   return done.status === 0 ? "" : done.stdout + done.stderr;
 }
 
-/** Whether the flow passes on what was built, and the first line of why not. */
-function walked([file, name]) {
+/** Whether the flow passes on what was built, the first line of why not, and how long it took. */
+function walked([file, name], patienceMs) {
   const args = [
     join(WEB, "node_modules/vitest/vitest.mjs"), "run", "--config", "vitest.browser.config.ts", "--reporter", "json", `tests/${file}.test.ts`,
     "-t", `^${name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`,
   ];
-  const env = { RIG_PATIENCE_MS: PATIENCE_MS, ...process.env, RIG_PAGE: join(copy, "dist"), LATENTGRAPH_LONG: "1", CI: "1" };
+  const env = { ...process.env, ...(patienceMs && { RIG_PATIENCE_MS: String(patienceMs) }), RIG_PAGE: join(copy, "dist"), LATENTGRAPH_LONG: "1", CI: "1" };
   const done = spawnSync(process.execPath, args, { cwd: WEB, env, encoding: "utf8", maxBuffer: 1 << 26 });
   const told = done.stdout.slice(done.stdout.indexOf('{"numTotalTestSuites"'));
   let results;
@@ -47,13 +47,13 @@ function walked([file, name]) {
     return { state: "broken", why: (done.stdout + done.stderr).slice(-500) };
   }
   const [result] = results;
-  if (result?.status === "passed") return { state: "passed", why: "" };
+  if (result?.status === "passed") return { state: "passed", why: "", ms: result.duration };
   if (result?.status === "failed") return { state: "failed", why: result.failureMessages[0]?.split("\n")[0]?.slice(0, 160) ?? "" };
   return { state: "broken", why: `it was ${result?.status ?? "not found"}. ${done.stderr.slice(-500)}` };
 }
 
 /** "caught", "NOT caught" or "BROKEN", and what to show beside it. */
-function verdictOn(fault) {
+function verdictOn(fault, soundMs) {
   const path = join(copy, "src", fault.file);
   const before = readFileSync(path, "utf8");
   if (before.split(fault.old).length !== 2) return ["BROKEN", "its text does not stand there once"];
@@ -61,7 +61,7 @@ function verdictOn(fault) {
     writeFileSync(path, before.replace(fault.old, () => fault.new));
     const refused = built();
     if (refused !== "") return ["BROKEN", refused];
-    const { state, why } = walked(fault.flow);
+    const { state, why } = walked(fault.flow, Math.max(PATIENCE_MS, 2 * soundMs));
     return [{ failed: "caught", passed: "NOT caught", broken: "BROKEN" }[state], why];
   } finally {
     writeFileSync(path, before);
@@ -78,7 +78,7 @@ try {
     rmSync(join(copy, "dist"), { recursive: true, force: true });
     cpSync(join(copy, "sound"), join(copy, "dist"), { recursive: true });
     const sound = walked(fault.flow);
-    const [verdict, why] = sound.state === "passed" ? verdictOn(fault) : ["BROKEN", `the flow fails without the fault: ${sound.why}`];
+    const [verdict, why] = sound.state === "passed" ? verdictOn(fault, sound.ms) : ["BROKEN", `the flow fails without the fault: ${sound.why}`];
     caught += verdict === "caught" ? 1 : 0;
     console.log(`${verdict.padEnd(10)} ${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${fault.name} -- ${fault.flow[0]}${why === "" ? "" : `: ${why}`}`);
   }
