@@ -32,6 +32,8 @@ export interface DraftOnServer {
 
 export class Server {
   readonly folder = mkdtempSync(join(tmpdir(), "latentgraph-page-"));
+  /** More words of its command line, from the next start on. */
+  words: readonly string[] = [];
   url = "";
   token = "";
   #port = "0";
@@ -40,7 +42,7 @@ export class Server {
   /** Start it (again) and wait until it takes jobs. */
   async start(): Promise<this> {
     const log = openSync(join(this.folder, "server.log"), "a");
-    const process_ = spawn(PYTHON, ["-c", PROGRAM, "serve", "--json", "--port", this.#port, "--home", join(this.folder, "home"), "--devices", "cpu:0"], {
+    const process_ = spawn(PYTHON, ["-c", PROGRAM, "serve", "--json", "--port", this.#port, "--home", join(this.folder, "home"), "--devices", "cpu:0", ...this.words], {
       cwd: ROOT, stdio: ["ignore", "pipe", log], detached: true, env: { ...process.env, OMP_NUM_THREADS: "1", HF_HUB_OFFLINE: "1" },
     });
     closeSync(log);
