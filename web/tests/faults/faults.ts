@@ -363,4 +363,135 @@ export const FAULTS: readonly Fault[] = [
     old: "elements={elements} />", new: "elements={null} />",
     flow: ["long_running", "a mapped node says how many elements it made, and each is looked at"],
   },
+
+  // ---- long_gallery ----
+  {
+    name: "the gallery ends with its first page", file: "panels/gallery/Gallery.tsx",
+    old: "if (entries.some((one) => one.isIntersecting)) then(); }", new: "if (entries.length === 0) then(); }",
+    flow: ["long_gallery", "the gallery goes on as one scrolls, to the oldest result, each of them once"],
+  },
+  {
+    name: "choosing a kind chooses nothing", file: "panels/gallery/Filters.tsx",
+    old: "onValue={(kind) => set({ kind })}", new: "onValue={() => set({})}",
+    flow: ["long_gallery", "results of one kind are shown where that is asked for"],
+  },
+  {
+    name: "the gallery does not look for results by itself", file: "panels/gallery/Gallery.tsx",
+    old: "const REFRESH_MS = 15_000;", new: "const REFRESH_MS = 15_000_000;",
+    flow: ["long_gallery", "a result of the command line appears in the gallery by itself"],
+  },
+  {
+    name: "a film is fetched whole", file: "viewer/Film.tsx",
+    old: "useEffect(() => video.current?.focus(), []);",
+    new: `useEffect(() => void fetch(outputUrl(output.id)).then((answer) => answer.blob()).then((film) => {
+    if (video.current !== null) video.current.src = URL.createObjectURL(film);
+  }), []);`,
+    flow: ["long_gallery", "a film is played from any place, and only the parts that are needed are fetched"],
+  },
+  {
+    name: "a picture that is dragged is only its name", file: "panels/gallery/Card.tsx",
+    old: "event.dataTransfer.setData(OUTPUT_TYPE, output.id)", new: 'event.dataTransfer.setData("text/plain", output.id)',
+    flow: ["long_gallery", "a picture is dragged out of the gallery onto the canvas, and is an input there"],
+  },
+  {
+    name: "files in the clipboard are passed over", file: "commands/clipboard_events.ts",
+    old: "[...(clipboardData?.files ?? [])]", new: "[]",
+    flow: ["long_gallery", "a picture in the clipboard is pasted as an input"],
+  },
+  {
+    name: "a dropped workflow is not opened", file: "drop/take.tsx",
+    old: "    openNamed(await file.text(), name);\n", new: "",
+    flow: ["long_gallery", "a workflow that is dropped as a file opens in a tab of its own"],
+  },
+
+  // ---- long_canvas ----
+  {
+    name: "two fingers on a trackpad do nothing", file: "canvas/useInput.ts",
+    old: "void flow.setViewport({ x: x - event.deltaX, y: y - event.deltaY, zoom });", new: "void flow.setViewport({ x, y, zoom });",
+    flow: ["long_canvas", "a wheel zooms around the pointer, and two fingers on a trackpad move the canvas and pinch it"],
+  },
+  {
+    name: "a wheel zooms although it is to move", file: "canvas/useInput.ts",
+    old: '(preferences().wheel === "pan" && !event.ctrlKey && !event.metaKey)', new: "(preferences().minimap === null && !event.ctrlKey)",
+    flow: ["long_canvas", "a wheel moves the canvas where that is wished, and still zooms with Ctrl"],
+  },
+  {
+    name: "Space does not pan", file: "canvas/Surface.tsx",
+    old: 'panActivationKeyCode="Space"', new: 'panActivationKeyCode="Pause"',
+    flow: ["long_canvas", "the canvas is moved with the middle button, and with Space held"],
+  },
+  {
+    name: "a list looks like one value", file: "canvas/scene.ts",
+    old: 'if (port.type.startsWith("list[")) return "list";', new: 'if (port.type.startsWith("list[")) return "one";',
+    flow: ["long_canvas", "ports tell by their shape whether they take one value, a list or anything, and by their colour its type"],
+  },
+  {
+    name: "a wire does not come off its input by Delete", file: "canvas/PortButton.tsx",
+    old: '(event.key === "Delete" || event.key === "Backspace") && linkInto', new: '(event.key === "Backspace") && linkInto',
+    flow: ["long_canvas", "an input is a value and a socket at once"],
+  },
+  {
+    name: "a frame holds what lies above and below it", file: "commands/here.ts",
+    old: "return x >= frame.x && x <= frame.x + frame.width && y >= frame.y && y <= frame.y + frame.height;", new: "return x >= frame.x && x <= frame.x + frame.width && y > -1e9;",
+    flow: ["long_canvas", "a bypassed frame lets through what comes in, and none of its nodes runs"],
+  },
+  {
+    name: "what was closed is not opened again", file: "documents/actions.tsx",
+    old: "useSaving.getState().closed.at(-1)", new: "useSaving.getState().closed.at(1)",
+    flow: ["long_canvas", "tabs are changed, moved, closed and opened again, and all are there after a reload"],
+  },
+
+  // ---- long_documents ----
+  {
+    name: "an empty queue says nothing", file: "panels/queue/QueuePanel.tsx",
+    old: "{isLoaded && running.length + waiting.length === 0 &&", new: "{isLoaded && running.length + waiting.length < 0 &&",
+    flow: ["long_documents", "what is empty says what it is for and what to do"],
+  },
+  {
+    name: "missing models are not told", file: "state/missing.ts",
+    old: "models !== null && !models.has(value)) wanted.add(value);", new: "models !== null && !models.has(value)) wanted.delete(value);",
+    flow: ["long_documents", "a model that is missing is told with what to do, and another is chosen in its node"],
+  },
+  {
+    name: "nobody is told that the file is gone", file: "state/workflows.ts",
+    old: 'say(t("documents.file_gone", { name: one.workflow }), { kind: "warn" });', new: "",
+    flow: ["long_documents", "workflows of a folder that the server was given are listed as they come and go, and saved there"],
+  },
+  {
+    name: "of both only theirs is kept", file: "state/workflows.ts",
+    old: 'if (choice === "both") openCopy(now.history.document);', new: "",
+    flow: ["long_documents", "of two contents both are kept, each in a tab of its own"],
+  },
+
+  // ---- long_watching ----
+  {
+    name: "the queue is not told of other tabs' jobs", file: "state/queue.ts",
+    old: 'if (event.stream !== "all") continue;', new: 'if (event.stream !== "all" || (event.job !== undefined && !isOwn(event.job))) continue;',
+    flow: ["long_watching", "a run of another tab appears in the queue and the gallery of this one"],
+  },
+  {
+    name: "the time left is not told", file: "canvas/NodeStatus.tsx",
+    old: "if (progress.eta_seconds !== null && progress.step < progress.total) facts.push(", new: "if (progress.eta_seconds === undefined) facts.push(",
+    flow: ["long_watching", "a running node tells its step and the time left, and afterwards how long it took and where"],
+  },
+  {
+    name: "a state stays on a node that is no longer what was run", file: "state/shown.ts",
+    old: "(state.stale === null || state.stale.has(path) ? undefined : state.run?.rows.get(path))", new: "(state.stale === null ? undefined : state.run?.rows.get(path))",
+    flow: ["long_watching", "states stand on a node while it is what was run, and come back with it"],
+  },
+  {
+    name: "the older question for a plan goes on", file: "state/plan.ts",
+    old: "function schedule(waitMs: number): void {\n  cancel();", new: "function schedule(waitMs: number): void {\n  clearTimeout(timer);",
+    flow: ["long_watching", "a plan is asked for by what can change it and never for looks, and a newer edit drops the older question"],
+  },
+  {
+    name: "the plan says nothing of memory", file: "bars/Run.tsx",
+    old: ".filter(([, size]) => size > 0)", new: ".filter(([, size]) => size < 0)",
+    flow: ["long_watching", "the plan says how long a run will take and what memory it needs where"],
+  },
+  {
+    name: "random seeds of a batch are one", file: "state/run.ts",
+    old: 'if (typeof value === "number") values[port] =', new: 'values[port] = typeof value !== "number" ? 7 :',
+    flow: ["long_watching", "a batch with a random seed draws another one for each job"],
+  },
 ];
