@@ -8,7 +8,7 @@ export default defineConfig({
     include: ["tests/*.test.ts"],
     globalSetup: "tests/rig/chromium.ts",
     maxWorkers: 2,
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    testTimeout: 400_000,
+    hookTimeout: 240_000,
   },
 });

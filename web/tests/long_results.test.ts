@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import { longFlow } from "./rig/flow";
 import { button, drag, node, nodesShown, port, setValue, showPanel, untilState } from "./rig/page";
 import { ROOT, type Server } from "./rig/server";
-import { until } from "./rig/until";
+import { SERVER_PATIENCE_MS, until } from "./rig/until";
 
 const TEMPLATE = readFileSync(join(ROOT, "workflows/mini_text_to_image.json"), "utf8");
 const RED = "a large red circle on a blue background";
@@ -19,7 +19,7 @@ async function drawn(server: Server, inputs: Readonly<Record<string, unknown>>, 
   const answer = await server.fetch("POST", "/v1/jobs", { workflow, inputs: { steps: 2, ...inputs } });
   const { id } = (await answer.json()) as { readonly id: string };
   const state = async (): Promise<string> => (await server.read(`/v1/jobs/${id}`))["state"];
-  await until("the job to end", async () => !["queued", "running"].includes(await state()));
+  await until("the job to end", async () => !["queued", "running"].includes(await state()), SERVER_PATIENCE_MS);
   expect(await state()).toBe("done");
   return (await server.read(`/v1/outputs?job=${id}`))["outputs"][0].id;
 }

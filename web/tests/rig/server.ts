@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-import { until } from "./until";
+import { SERVER_PATIENCE_MS, until } from "./until";
 
 export const ROOT = resolve(import.meta.dirname, "../../..");
 export const PYTHON = process.env["LATENTGRAPH_PYTHON"] ?? join(ROOT, ".venv/bin/python");
@@ -59,7 +59,7 @@ export class Server {
       break;
     }
     if (this.url === "") throw new Error(`the server did not start: ${why}\n${this.log()}`);
-    await until("the server to be ready", async () => (await this.fetch("GET", "/readyz").catch(() => undefined))?.ok);
+    await until("the server to be ready", async () => (await this.fetch("GET", "/readyz").catch(() => undefined))?.ok, SERVER_PATIENCE_MS);
     return this;
   }
 
