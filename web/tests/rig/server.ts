@@ -14,7 +14,7 @@ export const PYTHON = process.env["LATENTGRAPH_PYTHON"] ?? join(ROOT, ".venv/bin
 /** A built page to serve in place of web/dist: `faults/run.mjs` gives one with a fault in it. */
 const PAGE = process.env["RIG_PAGE"];
 const SERVE = "from server.start import main; main()";
-export const PROGRAM = PAGE === undefined ? SERVE : `import os, pathlib; from server.api.routes import page; page.BUILT = pathlib.Path(os.environ["RIG_PAGE"]); ${SERVE}`;
+export const PROGRAM = PAGE === undefined ? SERVE : `import os, pathlib; from server.api.routes import page; page.page_folder = lambda: pathlib.Path(os.environ["RIG_PAGE"]); ${SERVE}`;
 
 /** Any JSON the server answers; a test says what it expects of it. */
 export type Answer = any; // read by tests, which fail where it is not as they say
