@@ -190,5 +190,5 @@ longFlow("tabs are changed, moved, closed and opened again, and all are there af
   const before = [await names(), await shown()];
   await page.reload();
   await button(node(page, "tokens"), "prompt: in the first tab").waitFor();
-  expect([await names(), await shown()]).toEqual(before);
+  await until("all tabs to be there", async () => JSON.stringify([await names(), await shown()]) === JSON.stringify(before));
 });
