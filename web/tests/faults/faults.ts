@@ -200,8 +200,8 @@ export const FAULTS: readonly Fault[] = [
     flow: ["long_editing", "the selection and everything are brought into view, and the overview leads elsewhere"],
   },
   {
-    name: "one finger does not pan", file: "canvas/Surface.tsx",
-    old: "panOnDrag={isTouch ? true : [1]}", new: "panOnDrag={[1]}",
+    name: "a long press asks for nothing", file: "menus/longpress.ts",
+    old: "timer = setTimeout(() => ask(event), LONG_MS);", new: "",
     flow: ["long_editing", "touch pans, zooms and opens menus"],
   },
   {

@@ -15,8 +15,8 @@ import { runnerImport } from "vite";
 
 const WEB = resolve(import.meta.dirname, "../..");
 const PARTS = ["src", "index.html", "package.json", "tsconfig.json", "vite.config.ts"];
-/** With a fault most flows wait in vain: for so long, or for as long as the whole flow takes without one. */
-const LEAST_PATIENCE_MS = 12_000;
+/** With a fault most flows wait in vain: for so long, or for half as long again as the whole flow takes without one. */
+const LEAST_PATIENCE_MS = 20_000;
 
 const wanted = process.argv.slice(2).filter((word) => word !== "--only");
 const { module } = await runnerImport(join(WEB, "tests/faults/faults.ts"));
@@ -59,7 +59,7 @@ function verdictOn(fault, soundMs) {
     const refused = built();
     if (refused !== "") return ["BROKEN", refused];
     const [file, name] = fault.flow;
-    const { state, why } = walked(file, [name], Math.max(LEAST_PATIENCE_MS, soundMs)).get(name);
+    const { state, why } = walked(file, [name], Math.max(LEAST_PATIENCE_MS, 1.5 * soundMs)).get(name);
     return [{ failed: "caught", passed: "NOT caught" }[state] ?? "BROKEN", why];
   } finally {
     writeFileSync(path, before);
