@@ -34,6 +34,7 @@ longFlow("the gallery goes on as one scrolls, to the oldest result, each of them
   });
   const shown = await pictures.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")?.replace("Show large: ", "")));
   expect(shown.toSorted()).toEqual(names);
+  await pictures.last().scrollIntoViewIfNeeded();
   await until("its thumbnail", () => pictures.last().locator("img").evaluate((img) => (img as HTMLImageElement).naturalWidth > 0));
   await emptyGallery(server);
 });
