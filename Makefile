@@ -64,8 +64,9 @@ mini: $(VENV)/.installed
 	$(PY) -m nodes.mini.train
 
 # Applies deliberate faults one by one; each must be caught by a test.
-mutants: $(VENV)/.installed-dev
+mutants: $(VENV)/.installed-dev web/node_modules/.installed
 	$(PY) -m tests.mutants
+	node web/tests/faults/run.mjs
 
 clean:
 	rm -rf $(VENV) .latentgraph outputs build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -57,5 +57,5 @@ export default defineConfig({
   // Tests read the workflows and vectors that lie beside web/.
   server: { fs: { allow: [".."] }, proxy: { "/v1": { target: server, ws: true } } },
   // A page costs a test file a second: those that need one say so in their first line (`@vitest-environment happy-dom`).
-  test: { environment: "node", setupFiles: ["src/no_network.ts"], include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
+  test: { environment: "node", setupFiles: ["src/no_network.ts"], include: ["src/**/*.test.{ts,tsx}", "tests/faults/*.test.ts"], restoreMocks: true, css: { include: [/tokens\.css/, /colours\.css/] } },
 });

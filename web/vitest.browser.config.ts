@@ -5,10 +5,10 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     environment: "node",
-    include: ["tests/**/*.test.ts"],
+    include: ["tests/*.test.ts"],
     globalSetup: "tests/rig/chromium.ts",
     maxWorkers: 2,
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    testTimeout: 400_000,
+    hookTimeout: 240_000,
   },
 });

@@ -11,7 +11,7 @@ flow("nodes are copied from one tab into another as the text of a workflow", asy
   await node(page, "tokens").locator("header").click();
   await node(page, "encode").locator("header").click({ modifiers: ["Shift"] });
   await page.keyboard.press("Control+c");
-  const text = await until("the clipboard", () => page.evaluate(() => navigator.clipboard.readText()));
+  const text = await until("the clipboard", async () => (await page.evaluate(() => navigator.clipboard.readText())) || null);
   const copied = JSON.parse(text) as { readonly format: string; readonly nodes: object };
   expect([copied.format, Object.keys(copied.nodes).sort()]).toEqual(["latentgraph/workflow", ["encode", "tokens"]]);
 

@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import { flow } from "./rig/flow";
 import { button, node, nodesShown } from "./rig/page";
 import { ROOT, type Server } from "./rig/server";
-import { until } from "./rig/until";
+import { SERVER_PATIENCE_MS, until } from "./rig/until";
 
 async function drop(page: Page, name: string, bytes: Uint8Array): Promise<void> {
   const transfer = await page.evaluateHandle(({ name: file, base64 }) => {
@@ -22,7 +22,7 @@ async function drop(page: Page, name: string, bytes: Uint8Array): Promise<void> 
 async function drawn(server: Server, prompt: string): Promise<Uint8Array> {
   const answer = await server.fetch("POST", "/v1/jobs", { workflow: "mini_text_to_image", inputs: { prompt } });
   const { id } = (await answer.json()) as { readonly id: string };
-  await until("the job to end", async () => (await server.read(`/v1/jobs/${id}`))["state"] === "done");
+  await until("the job to end", async () => (await server.read(`/v1/jobs/${id}`))["state"] === "done", SERVER_PATIENCE_MS);
   const { outputs } = await server.read(`/v1/outputs?job=${id}`);
   return new Uint8Array(await (await server.fetch("GET", `/v1/outputs/${outputs[0].id}/file`)).arrayBuffer());
 }

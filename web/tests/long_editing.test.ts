@@ -3,51 +3,23 @@
 import type { CDPSession, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 
+import { kept, openWith, untilKept, workflowOf } from "./rig/document";
 import { type Rig, longFlow } from "./rig/flow";
-import { button, drag, node, nodesShown, port, showPanel } from "./rig/page";
-import type { Answer, Server } from "./rig/server";
+import { boxOf, button, drag, middleOf, node, port, showPanel } from "./rig/page";
+import type { Answer } from "./rig/server";
 import { until } from "./rig/until";
 
 type Point = { readonly x: number; readonly y: number };
 type Places = Readonly<Record<string, Point>>;
 
-const DRAFT = "/v1/drafts/5f0a2f0e-92a6-4f9f-8c2a-0d8f2a6f3b10";
 const EMPTY = { type: "empty_latents", inputs: { width: 64, height: 64 } };
 const DECODE = { type: "decode", inputs: { latents: { link: "latents.latents" } } };
 const CHAIN = { latents: EMPTY, decode: DECODE, save: { type: "save_image", inputs: { image: { link: "decode.image" }, name: "x" } } };
 const ROW: Places = { latents: { x: 0, y: 0 }, decode: { x: 400, y: 0 }, save: { x: 800, y: 0 } };
 
 /** The page on a document of these nodes; without places it is one that was written by hand. */
-async function begin({ open, server }: Rig, nodes: Answer, places?: Places): Promise<Page> {
-  const document = { $schema: "latentgraph/workflow-1.json", format: "latentgraph/workflow", version: "1.0", nodes, ...(places && { view: { nodes: places } }) };
-  const answer = await server.fetch("PUT", DRAFT, { document, workflow: null, base: null }, { "If-None-Match": "*" });
-  expect(answer.status, await answer.text()).toBeLessThan(300);
-  const page = await open();
-  await nodesShown(page);
-  return page;
-}
-
-async function kept(server: Server): Promise<Answer> {
-  return (await server.drafts())[0]?.document;
-}
-
-/** Wait until the server keeps a document of which this is true. */
-function untilKept(server: Server, what: string, is: (document: Answer) => boolean): Promise<Answer> {
-  return until(what, async () => {
-    const document = await kept(server);
-    return is(document) ? document : null;
-  });
-}
-
-async function boxOf(one: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
-  const box = await one.boundingBox();
-  if (box === null) throw new Error(`${one} is not seen`);
-  return box;
-}
-
-async function middleOf(one: Locator): Promise<Point> {
-  const box = await boxOf(one);
-  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+function begin(rig: Rig, nodes: Answer, places?: Places): Promise<Page> {
+  return openWith(rig, workflowOf(nodes, places && { view: { nodes: places } }));
 }
 
 /** The middle of a wire that is led by no points: halfway between its ends. */

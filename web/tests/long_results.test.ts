@@ -7,9 +7,10 @@ import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 
 import { longFlow } from "./rig/flow";
-import { button, node, nodesShown, setValue, showPanel, untilState } from "./rig/page";
+import { card, emptyGallery, untilShown } from "./rig/outputs";
+import { button, drag, node, nodesShown, port, setValue, showPanel, untilState } from "./rig/page";
 import { ROOT, type Server } from "./rig/server";
-import { until } from "./rig/until";
+import { SERVER_PATIENCE_MS, until } from "./rig/until";
 
 const TEMPLATE = readFileSync(join(ROOT, "workflows/mini_text_to_image.json"), "utf8");
 const RED = "a large red circle on a blue background";
@@ -19,28 +20,9 @@ async function drawn(server: Server, inputs: Readonly<Record<string, unknown>>, 
   const answer = await server.fetch("POST", "/v1/jobs", { workflow, inputs: { steps: 2, ...inputs } });
   const { id } = (await answer.json()) as { readonly id: string };
   const state = async (): Promise<string> => (await server.read(`/v1/jobs/${id}`))["state"];
-  await until("the job to end", async () => !["queued", "running"].includes(await state()));
+  await until("the job to end", async () => !["queued", "running"].includes(await state()), SERVER_PATIENCE_MS);
   expect(await state()).toBe("done");
   return (await server.read(`/v1/outputs?job=${id}`))["outputs"][0].id;
-}
-
-/** Delete what the flows before made. */
-async function emptyGallery(server: Server): Promise<void> {
-  for (const { id } of (await server.read("/v1/outputs?limit=200"))["outputs"] as { id: string }[]) await server.fetch("DELETE", `/v1/outputs/${id}`);
-}
-
-/** What the gallery shows, the newest first. */
-async function untilShown(gallery: Locator, ...prompts: readonly string[]): Promise<void> {
-  const pictures = button(gallery, /^Show large: /);
-  let names: readonly string[] = [];
-  await until(`the gallery to show ${prompts.join(", ")}`, async () => {
-    names = await pictures.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? ""));
-    return names.join("|") === prompts.map((one) => `Show large: ${one}`).join("|");
-  });
-}
-
-function card(page: Page, gallery: Locator, prompt: string): Locator {
-  return gallery.getByRole("listitem").filter({ has: button(page, `Show large: ${prompt}`) });
 }
 
 /** Choose in the menu of a card. */

@@ -1,13 +1,13 @@
 /** Ways through running a workflow: what is planned, sent, waited for, drawn and looked at; in `make test-all` only. */
 
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 
-import { type Rig, longFlow } from "./rig/flow";
+import { openWith, workflowOf } from "./rig/document";
+import { longFlow } from "./rig/flow";
 import { button, node, nodesShown, setValue, showPanel, untilState } from "./rig/page";
 import { ROOT, type Answer, type Server } from "./rig/server";
 import { until } from "./rig/until";
@@ -31,15 +31,7 @@ function mini(seed: Answer = newSeed(), prompt = "a large red circle on a blue b
 /** A workflow of nodes alone: numbers and texts, which take no model. */
 function small(nodes: Answer, outputs: Readonly<Record<string, string>>): Answer {
   const named = Object.fromEntries(Object.entries(outputs).map(([name, from]) => [name, { from }]));
-  return { $schema: "latentgraph/workflow-1.json", format: "latentgraph/workflow", version: "1.0", nodes, outputs: named };
-}
-
-/** The page with this document open, as an earlier page left it. */
-async function openWith({ server, open }: Rig, document: Answer): Promise<Page> {
-  await server.fetch("PUT", `/v1/drafts/${randomUUID()}`, { document, workflow: null, base: null }, { "If-None-Match": "*" });
-  const page = await open();
-  await nodesShown(page);
-  return page;
+  return workflowOf(nodes, { outputs: named });
 }
 
 /** The jobs that came since, oldest first. */

@@ -3,11 +3,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { type Browser, type BrowserContext, type BrowserContextOptions, type Page, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, type Page, type Request, chromium } from "playwright-core";
 import { afterAll, beforeAll, inject, test } from "vitest";
 
 import { Server } from "./server";
-import { PATIENCE_MS } from "./until";
+import { PATIENCE_MS, until } from "./until";
 
 const FAILURES = join(import.meta.dirname, "../failures");
 const isSkipped = inject("chromium") === "";
@@ -61,10 +61,12 @@ async function walk(name: string, body: Body, options: BrowserContextOptions): P
   };
   try {
     await body(on);
+    await untilKept(contexts.flatMap((one) => one.pages()));
     const broken = said.filter((line) => line.startsWith("uncaught"));
     if (broken.length > 0) throw new Error(`The page threw:\n${broken.join("\n")}`);
   } catch (error) {
     await keepPictures(name, contexts);
+    await untilKept(contexts.flatMap((one) => one.pages()), 5_000).catch(() => undefined); // the next flow is not to fail too
     if (error instanceof Error) error.message += `\nThe page said:\n${said.slice(-20).join("\n")}\nPictures: web/tests/failures`;
     throw error;
   } finally {
@@ -83,12 +85,33 @@ async function profile(options: BrowserContextOptions, contexts: BrowserContext[
 async function open(context: BrowserContext, said: string[], hash?: string): Promise<Page> {
   if (server === undefined) throw new Error("no server");
   const page = await context.newPage();
+  watchWriting(page);
   page.on("pageerror", (error) => said.push(`uncaught ${error.stack ?? error.message}`));
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") said.push(`${message.type()}: ${message.text()}`);
   });
   await page.goto(`${server.url}/#${hash ?? `token=${server.token}`}`);
   return page;
+}
+
+/** What each page has sent and not heard of: drafts and settings that are written or deleted. */
+const writing = new WeakMap<Page, Set<Request>>();
+
+function watchWriting(page: Page): void {
+  const under = new Set<Request>();
+  writing.set(page, under);
+  page.on("request", (request) => { if (request.method() === "PUT" || request.method() === "DELETE") under.add(request); });
+  for (const end of ["requestfinished", "requestfailed"] as const) page.on(end as "requestfinished", (request) => under.delete(request));
+}
+
+/** Wait until the pages have nothing left to keep: what they send while they close would come in the middle of the next flow. */
+async function untilKept(pages: readonly Page[], patienceMs = PATIENCE_MS): Promise<void> {
+  const isQuiet = (): boolean => pages.every((page) => writing.get(page)?.size === 0);
+  await until("the pages to have kept all they have", async () => {
+    if (!isQuiet()) return false;
+    await Promise.all(pages.map((page) => page.evaluate(() => window.dispatchEvent(new Event("pagehide")))));
+    return isQuiet();
+  }, patienceMs);
 }
 
 async function keepPictures(name: string, contexts: readonly BrowserContext[]): Promise<void> {

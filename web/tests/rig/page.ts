@@ -41,15 +41,21 @@ export async function setValue(page: Page, id: string, name: string, value: stri
   await page.keyboard.press("Tab");
 }
 
+export async function boxOf(one: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  const box = await one.boundingBox();
+  if (box === null) throw new Error(`${one} is not seen`);
+  return box;
+}
+
+export async function middleOf(one: Locator): Promise<{ x: number; y: number }> {
+  const box = await boxOf(one);
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
 /** Draw from one place to another with the mouse held. */
 export async function drag(page: Page, from: Locator, to: Locator | { readonly x: number; readonly y: number }): Promise<void> {
-  const middle = async (one: Locator): Promise<{ x: number; y: number }> => {
-    const box = await one.boundingBox();
-    if (box === null) throw new Error(`${one} is not seen`);
-    return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-  };
-  const start = await middle(from);
-  const end = "x" in to ? to : await middle(to);
+  const start = await middleOf(from);
+  const end = "x" in to ? to : await middleOf(to);
   await page.mouse.move(start.x, start.y);
   await page.mouse.down();
   await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2, { steps: 4 });

@@ -7,11 +7,14 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-import { until } from "./until";
+import { SERVER_PATIENCE_MS, until } from "./until";
 
 export const ROOT = resolve(import.meta.dirname, "../../..");
-const PYTHON = process.env["LATENTGRAPH_PYTHON"] ?? join(ROOT, ".venv/bin/python");
-const PROGRAM = "from server.start import main; main()";
+export const PYTHON = process.env["LATENTGRAPH_PYTHON"] ?? join(ROOT, ".venv/bin/python");
+/** A built page to serve in place of web/dist: `faults/run.mjs` gives one with a fault in it. */
+const PAGE = process.env["RIG_PAGE"];
+const SERVE = "from server.start import main; main()";
+export const PROGRAM = PAGE === undefined ? SERVE : `import os, pathlib; from server.api.routes import page; page.page_folder = lambda: pathlib.Path(os.environ["RIG_PAGE"]); ${SERVE}`;
 
 /** Any JSON the server answers; a test says what it expects of it. */
 export type Answer = any; // read by tests, which fail where it is not as they say
@@ -29,6 +32,8 @@ export interface DraftOnServer {
 
 export class Server {
   readonly folder = mkdtempSync(join(tmpdir(), "latentgraph-page-"));
+  /** More words of its command line, from the next start on. */
+  words: readonly string[] = [];
   url = "";
   token = "";
   #port = "0";
@@ -37,7 +42,7 @@ export class Server {
   /** Start it (again) and wait until it takes jobs. */
   async start(): Promise<this> {
     const log = openSync(join(this.folder, "server.log"), "a");
-    const process_ = spawn(PYTHON, ["-c", PROGRAM, "serve", "--json", "--port", this.#port, "--home", join(this.folder, "home"), "--devices", "cpu:0"], {
+    const process_ = spawn(PYTHON, ["-c", PROGRAM, "serve", "--json", "--port", this.#port, "--home", join(this.folder, "home"), "--devices", "cpu:0", ...this.words], {
       cwd: ROOT, stdio: ["ignore", "pipe", log], detached: true, env: { ...process.env, OMP_NUM_THREADS: "1", HF_HUB_OFFLINE: "1" },
     });
     closeSync(log);
@@ -54,7 +59,7 @@ export class Server {
       break;
     }
     if (this.url === "") throw new Error(`the server did not start: ${why}\n${this.log()}`);
-    await until("the server to be ready", async () => (await this.fetch("GET", "/readyz").catch(() => undefined))?.ok);
+    await until("the server to be ready", async () => (await this.fetch("GET", "/readyz").catch(() => undefined))?.ok, SERVER_PATIENCE_MS);
     return this;
   }
 

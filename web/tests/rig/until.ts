@@ -1,5 +1,7 @@
 /** How long anything is waited for, however busy the machine is. */
-export const PATIENCE_MS = Number(process.env["RIG_PATIENCE_MS"] ?? 60_000);
+export const PATIENCE_MS = Number(process.env["RIG_PATIENCE_MS"] ?? 120_000);
+/** How long the server alone is waited for, before the page has a part in it. */
+export const SERVER_PATIENCE_MS = 120_000;
 
 /** Ask until the answer is true, less and less often: looking takes time from what is waited for. */
 export async function until<T>(what: string, ask: () => Promise<T> | T, patienceMs = PATIENCE_MS): Promise<NonNullable<T>> {
