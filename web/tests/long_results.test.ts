@@ -8,7 +8,7 @@ import { expect } from "vitest";
 
 import { longFlow } from "./rig/flow";
 import { card, emptyGallery, untilShown } from "./rig/outputs";
-import { button, drag, node, nodesShown, port, setValue, showPanel, untilState } from "./rig/page";
+import { button, node, nodesShown, setValue, showPanel, untilState } from "./rig/page";
 import { ROOT, type Server } from "./rig/server";
 import { SERVER_PATIENCE_MS, until } from "./rig/until";
 

@@ -33,12 +33,14 @@ export function judge(document: WorkflowDocument, scope: ScopeId, catalogue: Cat
     const known = nearest(node, Object.keys(flow?.root.scope.nodes ?? {}));
     return refused("unknown_target", `"${to}" is no input, because no node is called "${node}".${known}`);
   }
-  const reached = flow.reached(flow.root, to);
-  if (reached === null) return refused("unknown_port", `${node} (${target.type}) has no input "${port}".${nearest(port, inputNames(document, catalogue, target.type))}`);
-  const source = flow.source(flow.root, from);
+  const spots = flow.reached(flow.root, to);
+  if (spots === null) return refused("unknown_port", `${node} (${target.type}) has no input "${port}".${nearest(port, inputNames(document, catalogue, target.type))}`);
+  const within = spots.length > 1 ? linked(document, flow, from, to) : flow;
+  const reached = within.reached(within.root, to) ?? spots;
+  const source = within.source(within.root, from);
   let fit: Fit = "direct";
   for (const spot of reached) {
-    const verdict = judged(reached.length > 1 ? linked(document, flow, from, to) : flow, source, from, spot, reached);
+    const verdict = judged(within, source, from, spot, reached);
     if (!verdict.ok) return verdict;
     if (verdict.fit === "map") fit = "map";
   }

@@ -249,7 +249,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "a mask is black where it was painted", file: "painter/draw.ts",
     old: "found[index] = data[index * 4 + 3] ?? 0;", new: "found[index] = 255 - (data[index * 4 + 3] ?? 0);",
-    flow: ["long_results", "a mask painted on a picture is uploaded, and wired into the workflow as a picture"],
+    flow: ["long_results", "a mask painted on a picture of the gallery is uploaded, and wired to the only port that takes one"],
   },
   {
     name: "an untitled workflow is not kept", file: "state/saving.ts",
