@@ -1,11 +1,11 @@
-/** Times, sizes and values as people read them. */
+/** Times, sizes and values as people read them, in the language of the page. */
 
 import { useLanguage } from "../texts";
 
 /** Half a minute as "30 s", 83 seconds as "1 min 23 s", a tenth as "0.10 s". */
 export function secondsText(seconds: number): string {
   if (seconds < 0.0995) return `${Math.max(1, Math.round(seconds * 1000))} ms`;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 10) return `${oneDigit(seconds)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
@@ -21,8 +21,12 @@ export function sizeText(bytes: number): string {
   return new Intl.NumberFormat(useLanguage.getState().language, format).format(bytes / 1000 ** step);
 }
 
+function oneDigit(value: number): string {
+  return value.toLocaleString(useLanguage.getState().language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+}
+
 export function clockText(milliseconds: number): string {
-  return new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return new Date(milliseconds).toLocaleTimeString(useLanguage.getState().language, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
 /** A plain value in one line. */
