@@ -42,7 +42,7 @@ async function valueOf<T>(answer: Promise<Answer<T>>): Promise<T> {
   return (await answer).value;
 }
 const read = <T>(where: string, query?: object, options: Options = {}): Promise<T> =>
-  valueOf(ask<T>("GET", where, { query: (query ?? {}) as NonNullable<Parameters<typeof queryText>[0]>, ...options }));
+  valueOf(ask<T>("GET", where, { query: (query ?? {}) as NonNullable<Parameters<typeof queryText>[0]>, ...options })); // queries of the schema hold nothing else
 const post = <T>(where: string, json: unknown = undefined, options: Options = {}): Promise<T> =>
   valueOf(ask<T>("POST", where, { ...(json === undefined ? {} : { json }), ...options }));
 

@@ -86,7 +86,7 @@ export function listenUnauthorized(listener: (sentAt: number) => void): void {
 export async function ask<T>(method: string, path: string, request: Request = {}): Promise<Answer<T>> {
   const response = await send(method, path, request);
   const text = response.status === 204 ? "" : await bodyOf(response);
-  return { value: (text === "" ? undefined : JSON.parse(text)) as T, etag: etagOf(response), status: response.status };
+  return { value: (text === "" ? undefined : JSON.parse(text)) as T, etag: etagOf(response), status: response.status }; // who asks knows what the route answers
 }
 
 /** The answer's text as it came. */
@@ -99,7 +99,7 @@ export async function askText(method: string, path: string, request: Request = {
 export async function askIfChanged<T>(method: string, path: string, request: Request): Promise<Answer<T> | null> {
   const response = await send(method, path, request);
   if (response.status === 304) return null;
-  return { value: JSON.parse(await bodyOf(response)) as T, etag: etagOf(response), status: response.status };
+  return { value: JSON.parse(await bodyOf(response)) as T, etag: etagOf(response), status: response.status }; // as above
 }
 
 function send(method: string, path: string, request: Request): Promise<Response> {
@@ -148,7 +148,7 @@ function unreachable(): Problem {
 /** The problem that a refusal's body tells; whatever it is, there is one. */
 export function problemOf(status: number, text: string): Problem {
   try {
-    const facts = JSON.parse(text) as Partial<ProblemDocument>;
+    const facts = JSON.parse(text) as Partial<ProblemDocument>; // looked at below
     if (typeof facts.code === "string" && typeof facts.detail === "string") {
       return new Problem({ ...facts, status, code: facts.code, detail: facts.detail });
     }
@@ -213,7 +213,7 @@ export function upload<T>(
       if (request.status < 200 || request.status >= 300) return reject(problemOf(request.status, request.responseText));
       const etag = request.getResponseHeader("ETag")?.replaceAll('"', "") ?? null;
       try {
-        resolve({ value: JSON.parse(request.responseText) as T, etag, status: request.status });
+        resolve({ value: JSON.parse(request.responseText) as T, etag, status: request.status }); // as above
       } catch {
         reject(unreachable()); // an answer, but not of our server
       }

@@ -56,7 +56,7 @@ export interface ValuePlace {
 
 export async function readValue(place: ValuePlace, signal: AbortSignal): Promise<Value> {
   const response = await fetched(addressOf(place, "webp"), { signal });
-  if (response.headers.get("Content-Type")?.startsWith("image/") !== true) return (await response.json()) as Value;
+  if (response.headers.get("Content-Type")?.startsWith("image/") !== true) return (await response.json()) as Value; // what this route answers
   return { picture: await response.blob(), count: Number(response.headers.get("Pictures") ?? 1) };
 }
 

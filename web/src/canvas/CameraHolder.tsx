@@ -24,7 +24,7 @@ export function CameraHolder({ scene, size }: { readonly scene: Scene; readonly 
     const bounds = (): DOMRect => pane()?.getBoundingClientRect() ?? new DOMRect();
     const middle = (): Point => middleOf(seen(flow.getViewport(), live.current.size.width, live.current.size.height));
     const track = (event: PointerEvent): void => {
-      pointer = pane()?.contains(event.target as Node | null) === true ? { x: event.clientX, y: event.clientY } : null;
+      pointer = event.target instanceof Node && pane()?.contains(event.target) === true ? { x: event.clientX, y: event.clientY } : null;
     };
     const camera: Camera = {
       fit(ids) {

@@ -1,9 +1,9 @@
 import type { NodeProps } from "@xyflow/react";
-import { type CSSProperties, type ReactNode, memo, useContext } from "react";
+import { type ReactNode, memo, useContext } from "react";
 
 import { setFrame } from "../model/edit";
 import { useDocuments } from "../state/documents";
-import { cssColour } from "./colours";
+import { coloured, cssColour } from "./colours";
 import type { FlowNode } from "./flow";
 import styles from "./node.module.css";
 import { Place } from "./place";
@@ -17,7 +17,7 @@ export const FrameBox = memo(
     if (data.item.kind !== "frame") return null;
     const { frame } = data.item;
     return (
-      <div className={`${styles["frame"]} ${selected ? styles["selected"] : ""}`} style={{ "--node": cssColour(frame.color) ?? "var(--c-grey)" } as CSSProperties}>
+      <div className={`${styles["frame"]} ${selected ? styles["selected"] : ""}`} style={coloured(cssColour(frame.color) ?? "var(--c-grey)")}>
         <header className={styles["frameTitle"]} data-frame-title>
           <TitleField title={frame.title} onTitle={(title) => useDocuments.getState().apply("canvas.titled", setFrame(scope, frame.id, { title }))} />
         </header>

@@ -1,12 +1,12 @@
 import type { NodeProps } from "@xyflow/react";
-import { type CSSProperties, type ReactNode, memo, useContext } from "react";
+import { type ReactNode, memo, useContext } from "react";
 
 import { isLink } from "../model/document";
 import { setNodeView } from "../model/edit";
 import { type Row, pictureOf, rowsOf } from "../model/measure";
 import { useDocuments } from "../state/documents";
 import { t } from "../texts";
-import { cssColour } from "./colours";
+import { coloured, cssColour } from "./colours";
 import { type FlowNode, type NodeItem, titleOf } from "./flow";
 import { couldFit, useLinking } from "./linking";
 import styles from "./node.module.css";
@@ -42,7 +42,7 @@ function Body({ item, isSelected }: { readonly item: NodeItem; readonly isSelect
   const runId = [...path, item.id].join("/");
   const picture = pictureOf(item.ports, type);
   return (
-    <div className={look.filter(Boolean).join(" ")} style={colour === undefined ? undefined : ({ "--node": colour } as CSSProperties)} data-node={item.id} data-type={node.type}>
+    <div className={look.filter(Boolean).join(" ")} style={colour === undefined ? undefined : coloured(colour)} data-node={item.id} data-type={node.type}>
       <Header item={item} tabIndex={tabIndex} />
       {isCollapsed ? <CollapsedPorts item={item} /> : rows.map((row) => <Line key={`${row.input?.name ?? ""}/${row.output?.name ?? ""}`} row={row} item={item} tabIndex={tabIndex} />)}
       <div className={styles["foot"]}><NodeStatus path={runId} /></div>

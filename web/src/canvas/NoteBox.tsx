@@ -1,11 +1,11 @@
 import type { NodeProps } from "@xyflow/react";
-import { type CSSProperties, type ReactNode, memo, useContext } from "react";
+import { type ReactNode, memo, useContext } from "react";
 
 import { setNote } from "../model/edit";
 import { useDocuments } from "../state/documents";
 import { t } from "../texts";
 import { useEditing } from "../widgets/widget";
-import { cssColour } from "./colours";
+import { coloured, cssColour } from "./colours";
 import type { FlowNode } from "./flow";
 import styles from "./node.module.css";
 import { Place } from "./place";
@@ -22,7 +22,7 @@ export const NoteBox = memo(
       useDocuments.getState().apply("canvas.noted", setNote(scope, note.id, { text }), `note:${note.id}:${editing.session}`);
     };
     return (
-      <div className={`${styles["note"]} ${selected ? styles["selected"] : ""}`} style={{ "--node": cssColour(note.color) ?? "var(--c-yellow)" } as CSSProperties} onDoubleClick={editing.start}>
+      <div className={`${styles["note"]} ${selected ? styles["selected"] : ""}`} style={coloured(cssColour(note.color) ?? "var(--c-yellow)")} onDoubleClick={editing.start}>
         {editing.session === 0 ? (
           <button ref={editing.lean} type="button" data-widget="text" className={styles["noteText"]} tabIndex={selected ? 0 : -1} onClick={(event) => { if (event.detail === 0) editing.start(); }}>
             {note.text === "" ? t("canvas.emptyNote") : note.text}

@@ -130,7 +130,7 @@ export function removePoint(wire: WireItem, scope: string, index: number): void 
 function dragPoint(event: PointerEvent, wire: WireItem, scope: string, index: number): void {
   if (event.button !== 0) return;
   event.stopPropagation();
-  (event.currentTarget.closest("[data-surface]") as HTMLElement | null)?.focus({ preventScroll: true });
+  event.currentTarget.closest<HTMLElement>("[data-surface]")?.focus({ preventScroll: true });
   chooseWires([wire.to]);
   useLocal.setState({ point: { to: wire.to, index } });
   const gesture = newId();

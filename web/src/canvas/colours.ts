@@ -2,6 +2,8 @@
 
 import "./colours.css";
 
+import type { CSSProperties } from "react";
+
 import { COLOURS } from "../model/document";
 import { elementType } from "../model/measure";
 
@@ -25,7 +27,12 @@ export function colourOf(type: string): Colour {
 
 /** For styles: the colour by its name in the document, or undefined for none and for names we do not know. */
 export function cssColour(name: string | undefined): string | undefined {
-  return (COLOURS as readonly (string | undefined)[]).includes(name) ? `var(--c-${name})` : undefined;
+  return COLOURS.some((one) => one === name) ? `var(--c-${name})` : undefined;
+}
+
+/** The style that gives an item's box its colour. */
+export function coloured(colour: string): CSSProperties {
+  return { "--node": colour } as CSSProperties; // custom properties are not in the type
 }
 
 export function cssType(type: string): string {

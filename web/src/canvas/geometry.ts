@@ -28,8 +28,8 @@ export function curvesOf(from: Point, to: Point, through: readonly Point[] = [],
   const stops = [from, ...through, to];
   const curves: Curve[] = [];
   for (let at = 0; at + 1 < stops.length; at++) {
-    const start = stops[at] as Point;
-    const end = stops[at + 1] as Point;
+    const start = stops[at] as Point; // there are so many
+    const end = stops[at + 1] as Point; // as above
     const bend = bendOf(start, end);
     curves.push([start, { x: start.x + bend, y: start.y }, { x: end.x - bend, y: end.y }, end]);
   }

@@ -12,7 +12,7 @@ export function useWheel(element: RefObject<HTMLElement | null>): void {
     const target = element.current;
     const roll = (event: WheelEvent): void => {
       const isMoved = isTrackpad(event) || (preferences().wheel === "pan" && !event.ctrlKey && !event.metaKey);
-      if (!isMoved || (event.target as HTMLElement).closest(".nowheel") !== null) return;
+      if (!isMoved || (event.target instanceof Element && event.target.closest(".nowheel") !== null)) return;
       event.preventDefault();
       event.stopPropagation();
       const { x, y, zoom } = flow.getViewport();

@@ -36,7 +36,7 @@ export function spellings(event: Pressed, mac = onMac()): readonly string[] {
     Shift: event.shiftKey,
   };
   const spell = (key: string, shift: boolean): string =>
-    [...ORDER.filter((name) => (name === "Shift" ? shift : held[name as keyof typeof held])), named(key)].join("+");
+    [...ORDER.filter((name) => (name === "Shift" ? shift : held[name as keyof typeof held])), named(key)].join("+"); // all others are
   const isSign = event.key.length === 1 && event.key !== " " && !/[a-z]/i.test(event.key);
   const found = isSign ? [spell(event.key, false), spell(event.key, event.shiftKey)] : [spell(event.key, event.shiftKey)];
   const place = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(event.code);

@@ -41,7 +41,7 @@ export function distribute(boxes: readonly Box[], direction: "horizontal" | "ver
     starts.set(box.id, box === last ? last[along] : Math.round(next));
     next += box[size] + gap;
   }
-  return placesOf(boxes, (box) => ({ x: box.x, y: box.y, [along]: starts.get(box.id) as number }));
+  return placesOf(boxes, (box) => ({ x: box.x, y: box.y, [along]: starts.get(box.id) as number })); // made of the same boxes
 }
 
 function placesOf(boxes: readonly Box[], place: (box: Box) => Point): Places {

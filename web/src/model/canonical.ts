@@ -25,7 +25,7 @@ export const OUTPUT_FIELDS: ReadonlySet<string> = new Set(["from", "label"]);
 
 /** The text of a document. Throws for a value that JSON cannot carry (NaN, an integer beyond 2^53-1), with its place. */
 export function writeDocument(document: WorkflowDocument): string {
-  return writeJson(canonical(document) as unknown as Json);
+  return writeJson(jsonOf(canonical(document)) ?? null);
 }
 
 /** The document with its members in canonical order, and without those that say nothing. */
@@ -43,7 +43,7 @@ export function canonical(document: WorkflowDocument): WorkflowDocument {
     ["requires", jsonOf(document.requires)],
     ["view", jsonOf(document.view)],
   ];
-  return entry(known, document, DOCUMENT_FIELDS) as unknown as WorkflowDocument;
+  return entry(known, document, DOCUMENT_FIELDS) as unknown as WorkflowDocument; // the members of one
 }
 
 function subgraph(scope: Subgraph): Json {
@@ -76,7 +76,7 @@ function each<T>(members: { readonly [name: string]: T }, write: (member: T) => 
 /** The known members that are there, then those of others in their order. */
 function entry(known: Members, from: object, fields: ReadonlySet<string>): JsonObject {
   const there = known.filter((member): member is readonly [string, Json] => member[1] !== undefined);
-  const source = from as JsonObject;
+  const source = from as JsonObject; // a part of a document
   const extra = membersOf(source).filter(([name]) => !fields.has(name) && own(source, name) !== undefined);
   return objectOf([...there, ...extra]);
 }

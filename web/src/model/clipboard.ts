@@ -3,7 +3,7 @@
  */
 
 import {
-  type Frame, type Node, type Note, type Scope, type ScopeId, type Subgraph, type WorkflowDocument, emptyDocument, isLink, split,
+  type Frame, type Node, type Note, type Scope, type ScopeId, type Subgraph, type WorkflowDocument, emptyDocument, isLink, jsonOf, split,
 } from "./document";
 import type { Edit } from "./history";
 import { freshName } from "./interface";
@@ -116,7 +116,7 @@ class Pasting {
     const isHere = (id: string): boolean =>
       !holdsScope(id) &&
       [id, ...subgraphsOf(fragment, Object.values(fragment.subgraphs?.[id]?.nodes ?? {}))].every((one) =>
-        isSame(own(document.subgraphs, one) as never, own(fragment.subgraphs, one) as never),
+        isSame(jsonOf(own(document.subgraphs, one)), jsonOf(own(fragment.subgraphs, one))),
       );
     const names = new Map<string, string>();
     let growing = document;
@@ -125,7 +125,7 @@ class Pasting {
       names.set(id, name);
       if (!isHere(id)) growing = { ...growing, subgraphs: { ...growing.subgraphs, [name]: subgraph } };
     }
-    const added = brought.filter(([id]) => !isHere(id)).map(([id, subgraph]) => [names.get(id) as string, retyped(subgraph, names)] as const);
+    const added = brought.filter(([id]) => !isHere(id)).map(([id, subgraph]) => [names.get(id) as string, retyped(subgraph, names)] as const); // every one brought has a name
     return [names, added];
   }
 
@@ -149,7 +149,7 @@ class Pasting {
         if (copy !== undefined) return { ...value, link: `${copy}.${port}` };
         return this.withLinks && Object.hasOwn(scope.nodes, source) ? value : undefined;
       });
-      return [this.ids.get(id) as string, { ...retypedNode(node, this.types), inputs: inputs ?? {} }] as const;
+      return [this.ids.get(id) as string, { ...retypedNode(node, this.types), inputs: inputs ?? {} }] as const; // every node has a new id
     }));
   }
 

@@ -75,7 +75,7 @@ class Columns {
     };
     for (let next = 0; next < this.nodes.size; next += 1) {
       while (ready[next] === undefined) queue(rest.next().value as string); // only circles are left: begin anywhere
-      const id = ready[next] as string;
+      const id = ready[next] as string; // below the length
       column.set(id, Math.max(-1, ...(this.before.get(id) ?? []).map((source) => column.get(source) ?? -1)) + 1);
       for (const target of this.after.get(id) ?? []) {
         const left = (pending.get(target) ?? 0) - 1;
@@ -118,7 +118,7 @@ class Columns {
     for (const column of this.columns) {
       const wanted = column.map((id) => this.wanted(id, places));
       const tops = spread(wanted, column.map((id) => this.nodes.get(id)?.height ?? 0));
-      column.forEach((id, at) => places.set(id, { x, y: tops[at] as number }));
+      column.forEach((id, at) => places.set(id, { x, y: tops[at] as number })); // one for each
       x += Math.max(0, ...column.map((id) => this.nodes.get(id)?.width ?? 0)) + COLUMN_GAP;
     }
     return places;
@@ -142,12 +142,12 @@ function spread(wanted: readonly (number | null)[], heights: readonly number[]):
   let floor = 0;
   const wishes = wanted.map((wish, at) => {
     const top = wish ?? floor;
-    floor = top + (heights[at] as number) + ROW_GAP;
+    floor = top + (heights[at] as number) + ROW_GAP; // one for each
     return top;
   });
   const runs: { from: number; size: number; sum: number; count: number }[] = [];
   wishes.forEach((wish, at) => {
-    runs.push({ from: at, size: (heights[at] as number) + ROW_GAP, sum: wish, count: 1 });
+    runs.push({ from: at, size: (heights[at] as number) + ROW_GAP, sum: wish, count: 1 }); // one for each
     for (;;) {
       const last = runs.at(-1), previous = runs.at(-2);
       if (last === undefined || previous === undefined || previous.sum / previous.count + previous.size <= last.sum / last.count) return;
@@ -164,7 +164,7 @@ function spread(wanted: readonly (number | null)[], heights: readonly number[]):
     let top = run.sum / run.count;
     for (let at = run.from; at < to; at += 1) {
       tops.push(top);
-      top += (heights[at] as number) + ROW_GAP;
+      top += (heights[at] as number) + ROW_GAP; // one for each
     }
   });
   return tops;

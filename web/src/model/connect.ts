@@ -50,7 +50,7 @@ export function judge(document: WorkflowDocument, scope: ScopeId, catalogue: Cat
 /** The flow with the link made: where it reaches several inputs, each sees what it does to the others. */
 function linked(document: WorkflowDocument, flow: Flow, from: string, to: string): Flow {
   const { scope } = flow.root, { node: id, port } = split(to);
-  const node = scope.nodes[id] as Node;
+  const node = scope.nodes[id] as Node; // it is there
   const nodes = { ...scope.nodes, [id]: { ...node, inputs: withMember<Json>(node.inputs, port, { link: from }) } };
   return new Flow(document, { ...scope, nodes }, flow.catalogue);
 }
@@ -116,7 +116,7 @@ function typed(flow: Flow, output: PortSpot, type: NodeType, port: InputPort, to
   }
   const nested = fit === "map" ? type.outputs.findIndex((one) => parsed(one.type).isList) : -1;
   if (nested >= 0) {
-    const name = `${to.path}.${type.outputs[nested]?.name}`, each = written(outputs[nested] as WireType);
+    const name = `${to.path}.${type.outputs[nested]?.name}`, each = written(outputs[nested] as WireType); // found there
     return refused("nested_list", `${name} would give a list of lists: it runs once per element and gives ${each} each time. Join or pick first.`);
   }
   return fit === "map" ? { ok: true, fit } : DIRECT;
@@ -151,7 +151,7 @@ function circle(flow: Flow, source: Spot, reached: readonly Spot[], among: Reado
     on.add(path);
     waiting.push(...(next.get(path) ?? []));
   }
-  const places = new Map([...on].map((path) => [path, flow.placeOf(among.get(path) as Spot)]));
+  const places = new Map([...on].map((path) => [path, flow.placeOf(among.get(path) as Spot)])); // of the same paths
   const first = (paths: Iterable<string>): string =>
     [...paths].filter((path) => on.has(path)).reduce((one, other) => (isBefore(places.get(other) ?? [], places.get(one) ?? []) ? other : one));
   const walked = new Set<string>();
@@ -166,7 +166,7 @@ function circle(flow: Flow, source: Spot, reached: readonly Spot[], among: Reado
 
 function isBefore(one: readonly number[], other: readonly number[]): boolean {
   const at = one.findIndex((position, index) => position !== other[index]);
-  return at >= 0 && (one[at] as number) < (other[at] ?? Infinity);
+  return at >= 0 && (one[at] as number) < (other[at] ?? Infinity); // it was found there
 }
 
 function turned(names: readonly string[], first: string): string[] {

@@ -13,7 +13,7 @@ export function byDagre(request: LayoutRequest): Places {
   for (const { from, to } of request.links) if (from !== to && graph.hasNode(from) && graph.hasNode(to)) graph.setEdge(from, to);
   layout(graph);
   const places = request.nodes.map(({ id, width, height }) => {
-    const { x, y } = graph.node(id) as { x: number; y: number };
+    const { x, y } = graph.node(id) as { x: number; y: number }; // dagre has placed it
     return [id, { x: x - width / 2, y: y - height / 2 }] as const;
   });
   return placed(new Map(places), request);

@@ -36,7 +36,7 @@ export function differences(a: WorkflowDocument, b: WorkflowDocument): Differenc
 const SCOPES: ReadonlySet<string> = new Set(["$schema", "format", "nodes", "inputs", "outputs", "subgraphs", "view"]);
 
 function fieldOf(object: object, name: string): Json | undefined {
-  const value = own(object as { readonly [name: string]: Json }, name);
+  const value = own(object as { readonly [name: string]: Json }, name); // a document, which holds JSON only
   return value === "" ? undefined : value;
 }
 

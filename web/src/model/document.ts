@@ -153,7 +153,7 @@ export function scopeOf(document: WorkflowDocument, scope: ScopeId): Scope {
 
 /** The same document with another scope in place of the one named. */
 export function withScope(document: WorkflowDocument, scope: ScopeId, changed: Scope): WorkflowDocument {
-  if (scope === "") return { ...document, ...changed } as WorkflowDocument;
+  if (scope === "") return { ...document, ...changed };
   return { ...document, subgraphs: { ...document.subgraphs, [scope]: changed } };
 }
 

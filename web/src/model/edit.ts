@@ -66,7 +66,7 @@ function fedBy(scope: Scope, id: string): string[] {
 
 function withoutNodes(scope: Scope, gone: ReadonlySet<string>): Scope {
   const keep = <T>(members: { readonly [id: string]: T }): { readonly [id: string]: T } => {
-    const kept = { ...members } as { [id: string]: T };
+    const kept: { [id: string]: T } = { ...members };
     for (const id of gone) delete kept[id];
     return kept;
   };
@@ -157,7 +157,7 @@ export function setNodeState(scope: ScopeId, ids: Iterable<string>, state: NodeS
     if (changes.length === 0) return found;
     const nodes = { ...found.nodes };
     for (const id of changes) {
-      const node = nodes[id] as Node;
+      const node = nodes[id] as Node; // it is there
       nodes[id] = state === null ? without(node, "state") : { ...node, state };
     }
     return { ...found, nodes };
@@ -170,7 +170,7 @@ export function insertOnWire(scope: ScopeId, node: string, to: string, { into, o
     const link = valueAt(found, to);
     const entry = own<Node>(found.nodes, node), target = split(to);
     if (!isLink(link) || entry === undefined || target.node === node) return found;
-    const consumer = found.nodes[target.node] as Node;
+    const consumer = found.nodes[target.node] as Node; // a wire ends there
     const nodes = {
       ...found.nodes,
       [node]: { ...entry, inputs: withMember<Json>(entry.inputs, into, { link: link.link }) },
@@ -197,7 +197,7 @@ export function renameNode(scope: ScopeId, id: string, newId: string): Edit {
 }
 
 function renamed<T>(members: { readonly [name: string]: T }, name: string, newName: string): { readonly [name: string]: T } {
-  return objectOf(namesOf(members).map((each) => [each === name ? newName : each, members[each] as T] as const));
+  return objectOf(namesOf(members).map((each) => [each === name ? newName : each, members[each] as T] as const)); // one of its names
 }
 
 /** Name and description of the document; "" takes one out. */
@@ -205,7 +205,7 @@ export function setDocumentFacts(facts: { readonly name?: string; readonly descr
   return (document) => {
     let changed = document;
     for (const [name, value] of Object.entries(facts)) {
-      const before = own(changed as unknown as JsonObject, name) ?? "";
+      const before = own(changed as unknown as JsonObject, name) ?? ""; // notes and frames hold JSON only
       if (before === value) continue;
       changed = value === "" ? without(changed, name) : { ...changed, [name]: value };
     }

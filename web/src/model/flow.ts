@@ -224,7 +224,7 @@ export class Flow {
   /** What a node of this type makes of these inputs. */
   evaluated(type: NodeType, given: ReadonlyMap<string, Given>): Evaluation {
     const bound = new Map<string, Map<string, string>>();
-    const literals = new Map(type.inputs.filter((port) => port.default !== undefined).map((port) => [port, port.default as Json]));
+    const literals = new Map(type.inputs.filter((port) => port.default !== undefined).map((port) => [port, port.default as Json])); // not undefined
     let isMapped = false;
     for (const [name, { value, level }] of given) {
       const port = inputNamed(type, name);
@@ -262,7 +262,7 @@ function bindLiteral(bound: Map<string, Map<string, string>>, port: InputPort, v
   if (!isGeneric(wanted) || value === null || Array.isArray(value) !== wanted.isList) return;
   const kinds = (Array.isArray(value) ? value : [value]).map(kindOf);
   if (kinds.includes(null)) return; // refused by the validator for itself
-  for (const kind of kinds) note(bound, wanted.name, kind as string, port.name);
+  for (const kind of kinds) note(bound, wanted.name, kind as string, port.name); // none is null, as was seen
 }
 
 /** The wire type of a literal as the server reads it: 7 and 7.0 are written alike, as a whole number. */

@@ -24,7 +24,7 @@ function formField(document: WorkflowDocument, catalogue: Catalogue, name: strin
   const to = targets(input);
   const { node, port: portName } = split(to[0] ?? ".");
   const found = document.nodes[node];
-  const port = inputNamed({ inputs: portsOf(document, "", catalogue, node).inputs } as Parameters<typeof inputNamed>[0], portName);
+  const port = inputNamed(portsOf(document, "", catalogue, node), portName);
   const value = found === undefined ? undefined : port === undefined ? found.inputs[portName] : valueOf(found, port);
   return { name, label: input.label ?? spoken(name), port, value, to };
 }

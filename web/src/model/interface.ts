@@ -62,7 +62,7 @@ function renamePort(id: ScopeId, part: "inputs" | "outputs", name: string, newNa
     const ports: { readonly [name: string]: NamedInput | NamedOutput } | undefined = scope?.[part];
     if (scope === undefined || own(ports, name) === undefined || !isFree(ports, newName)) return document;
     const members = objectOf(membersOf(ports ?? {}).map(([port, entry]) => [port === name ? newName : port, entry] as const));
-    const renamed = replaced(document, id, { ...scope, [part]: members } as Scope);
+    const renamed = replaced(document, id, { ...scope, [part]: members });
     if (id === "") return renamed;
     return aroundInstances(renamed, id, (around, instances) => {
       const rewrite = (reference: string): string => {

@@ -176,7 +176,7 @@ class Reader {
   }
 
   private unescaped(begin: number, end: number): string {
-    const string = JSON.parse(this.text.slice(begin, end)) as string;
+    const string = JSON.parse(this.text.slice(begin, end)) as string; // it stands in quotes
     if (SURROGATE.test(string)) throw new Refused();
     return string;
   }
@@ -257,7 +257,7 @@ class Search {
     let string: string;
     try {
       const escaped = token.replace(/[\0-\x1f]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
-      string = JSON.parse(escaped) as string;
+      string = JSON.parse(escaped) as string; // as above
     } catch {
       return; // a bad escape: the quick pass reports it
     }
@@ -334,8 +334,8 @@ function write(value: Json, newline: string, parts: string[], path: (string | nu
   if (typeof value === "string") parts.push(quoted(value, path));
   else if (typeof value === "number") parts.push(numberText(value, path));
   else if (typeof value !== "object" || value === null) parts.push(String(value));
-  else if (Array.isArray(value)) writeItems(value as readonly Json[], newline, parts, path);
-  else writeMembers(value as { readonly [name: string]: Json }, newline, parts, path);
+  else if (Array.isArray(value)) writeItems(value as readonly Json[], newline, parts, path); // `isArray` does not narrow read-only ones
+  else writeMembers(value as { readonly [name: string]: Json }, newline, parts, path); // nothing else is left
 }
 
 function writeMembers(object: { readonly [name: string]: Json }, newline: string, parts: string[], path: (string | number)[]): void {

@@ -27,6 +27,6 @@ interface TrustedTypes {
 
 /** The server's policy takes no plain text as the address of a script: a rule of ours vouches for the one of the worker. */
 function trusted(url: string): string {
-  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
+  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes; // not in every browser
   return types === undefined ? url : types.createPolicy("layout", { createScriptURL: () => workerUrl }).createScriptURL(url);
 }

@@ -38,9 +38,9 @@ export function moveItems(scope: ScopeId, places: { readonly [item: string]: Poi
 }
 
 function placed(scope: Scope, nodes: ReadonlyMap<string, Point>, frames: ReadonlyMap<string, Point>, notes: ReadonlyMap<string, Point>): Scope {
-  let changed = withNodeViews(scope, nodes.keys(), (id) => nodes.get(id) as Point);
-  if (frames.size > 0) changed = changedBoxes(changed, "frames", frames.keys(), (id) => frames.get(id) as Point);
-  if (notes.size > 0) changed = changedBoxes(changed, "notes", notes.keys(), (id) => notes.get(id) as Point);
+  let changed = withNodeViews(scope, nodes.keys(), (id) => nodes.get(id) as Point); // one of its keys
+  if (frames.size > 0) changed = changedBoxes(changed, "frames", frames.keys(), (id) => frames.get(id) as Point); // one of its keys
+  if (notes.size > 0) changed = changedBoxes(changed, "notes", notes.keys(), (id) => notes.get(id) as Point); // one of its keys
   return changed;
 }
 
@@ -99,7 +99,7 @@ export function freshBoxId(scope: Scope, kind: "frames" | "notes"): string {
 export function withoutBoxes(scope: Scope, frames: ReadonlySet<string>, notes: ReadonlySet<string>): Scope {
   let changed = scope;
   for (const [kind, gone] of [["frames", frames], ["notes", notes]] as const) {
-    const before = viewOf(scope)[kind] as readonly (Frame | Note)[];
+    const before: readonly (Frame | Note)[] = viewOf(scope)[kind];
     const after = before.filter((box) => !gone.has(box.id));
     if (after.length < before.length) changed = withView(changed, { [kind]: after });
   }
@@ -108,7 +108,7 @@ export function withoutBoxes(scope: Scope, frames: ReadonlySet<string>, notes: R
 
 /** The scope with parts of its view replaced. */
 export function withView(scope: Scope, part: Partial<View>): Scope {
-  const view = isObject(scope.view as JsonObject | undefined) ? scope.view : {};
+  const view = isObject(scope.view as JsonObject | undefined) ? scope.view : {}; // may be anything in a draft
   return { ...scope, view: { ...view, ...part } };
 }
 
@@ -118,7 +118,7 @@ export function withNodeViews(scope: Scope, ids: Iterable<string>, part: (id: st
   let after: { [id: string]: NodeView } | undefined;
   for (const id of ids) {
     if (!Object.hasOwn(scope.nodes, id)) continue;
-    const old = own((after ?? before) as typeof before, id) ?? {};
+    const old = own((after ?? before) as typeof before, id) ?? {}; // both are the members of one kind
     const changed = merged(old, part(id));
     if (changed !== old) (after ??= { ...before })[id] = changed;
   }
@@ -126,7 +126,7 @@ export function withNodeViews(scope: Scope, ids: Iterable<string>, part: (id: st
 }
 
 function withBox(scope: Scope, kind: "frames" | "notes", box: Frame | Note): Scope {
-  const boxes = viewOf(scope)[kind] as readonly (Frame | Note)[];
+  const boxes: readonly (Frame | Note)[] = viewOf(scope)[kind];
   if (boxes.some((other) => other.id === box.id)) return scope;
   const numbers = { x: whole(box.x), y: whole(box.y), width: whole(box.width), height: whole(box.height) };
   return withView(scope, { [kind]: [...boxes, { ...box, ...numbers }] });
@@ -134,7 +134,7 @@ function withBox(scope: Scope, kind: "frames" | "notes", box: Frame | Note): Sco
 
 function changedBoxes(scope: Scope, kind: "frames" | "notes", ids: Iterable<string>, part: (id: string) => Change<Frame & Note>): Scope {
   const wanted = new Set(ids);
-  const before = viewOf(scope)[kind] as readonly (Frame & Note)[];
+  const before = viewOf(scope)[kind] as readonly (Frame & Note)[]; // `kind` says which
   const after = before.map((box) => (wanted.has(box.id) ? merged(box, part(box.id)) : box));
   return after.every((box, at) => box === before[at]) ? scope : withView(scope, { [kind]: after });
 }
@@ -148,7 +148,7 @@ function merged<T extends object>(object: T, part: object): T {
     const value: unknown = typeof given === "number" ? whole(given) : given;
     const isFrameTitle = name === "title" && "id" in object;
     const says = value !== undefined && ((value !== "" && value !== false) || REQUIRED.has(name) || isFrameTitle);
-    if (says ? own(changed as Record<string, unknown>, name) === value : !Object.hasOwn(changed, name)) continue;
+    if (says ? own(changed as Record<string, unknown>, name) === value : !Object.hasOwn(changed, name)) continue; // asked for by name
     changed = says ? { ...changed, [name]: value } : without(changed, name);
   }
   return changed;

@@ -23,7 +23,7 @@ export function own<T>(object: { readonly [name: string]: T } | undefined, name:
 /** The names of the members in the file's order; new ones at the end. */
 export function namesOf(object: object): readonly string[] {
   const names = Object.keys(object);
-  const order = (object as Ordered)[ORDER];
+  const order = (object as Ordered)[ORDER]; // only some have it
   if (order === undefined) return names;
   const known = order.filter((name) => Object.hasOwn(object, name));
   const listed = new Set(known);
@@ -32,13 +32,13 @@ export function namesOf(object: object): readonly string[] {
 
 /** The members in the file's order. */
 export function membersOf<T>(object: { readonly [name: string]: T }): (readonly [string, T])[] {
-  return namesOf(object).map((name) => [name, object[name] as T] as const);
+  return namesOf(object).map((name) => [name, object[name] as T] as const); // one of its names
 }
 
 /** An object of these members, in this order. */
 export function objectOf<T>(members: Iterable<readonly [string, T]>): { readonly [name: string]: T } {
   const list = [...members];
-  const object = Object.fromEntries(list) as { [name: string]: T } & Ordered;
+  const object = Object.fromEntries(list) as { [name: string]: T } & Ordered; // the order is put in below
   if (list.some(([name]) => isPosition(name))) object[ORDER] = [...new Set(list.map(([name]) => name))];
   return object;
 }
@@ -46,9 +46,9 @@ export function objectOf<T>(members: Iterable<readonly [string, T]>): { readonly
 /** The object without one member; the same object if there is none. */
 export function without<T extends object>(object: T, name: string): T {
   if (!Object.hasOwn(object, name)) return object;
-  const copy = { ...object } as Record<string, unknown>;
+  const copy = { ...object } as Record<string, unknown>; // to be written by name
   delete copy[name];
-  return copy as T;
+  return copy as T; // the same members
 }
 
 /** The object with one member set; a new one comes last. The same object if it is there already. */
@@ -63,9 +63,9 @@ export function isSame(one: Json | undefined, other: Json | undefined): boolean 
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   if (Array.isArray(one) || Array.isArray(other)) {
-    return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, at) => isSame(item, other[at] as Json));
+    return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, at) => isSame(item, other[at] as Json)); // as long
   }
-  const left = one as JsonObject, right = other as JsonObject;
+  const left = one as JsonObject, right = other as JsonObject; // nothing else is left
   const names = Object.keys(left);
   return names.length === Object.keys(right).length && names.every((name) => Object.hasOwn(right, name) && isSame(left[name], right[name]));
 }

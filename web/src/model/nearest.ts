@@ -20,7 +20,7 @@ export function nearest(name: string, known: Iterable<string>): string {
 export function byCodePoint(one: string, other: string): number {
   const left = [...one], right = [...other];
   for (let at = 0; at < Math.min(left.length, right.length); at += 1) {
-    const difference = (left[at] as string).codePointAt(0)! - (right[at] as string).codePointAt(0)!;
+    const difference = (left[at] as string).codePointAt(0)! - (right[at] as string).codePointAt(0)!; // below both lengths
     if (difference !== 0) return difference;
   }
   return left.length - right.length;

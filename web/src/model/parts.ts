@@ -21,6 +21,6 @@ export function partOfView(
     notes: view.notes.filter((note) => notes.has(note.id)),
     wires: objectOf(membersOf(view.wires).filter(([port]) => isWireIn(port))),
   };
-  const said = Object.entries(part).filter(([, members]) => Object.keys(members as object).length > 0);
-  return said.length === 0 ? {} : { view: Object.fromEntries(said) as View };
+  const said = Object.entries(part).filter(([, members]) => Object.keys(members as object).length > 0); // a view holds objects only
+  return said.length === 0 ? {} : { view: Object.fromEntries(said) };
 }

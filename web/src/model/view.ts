@@ -23,10 +23,10 @@ export function viewOf(scope: Scope): SafeView {
   let safe = kept.get(view);
   if (safe === undefined) {
     safe = {
-      nodes: members(view["nodes"], isNodeView) as SafeView["nodes"],
-      frames: items(view["frames"]) as unknown as readonly Frame[],
-      notes: items(view["notes"]) as unknown as readonly Note[],
-      wires: members(view["wires"], isWire) as unknown as SafeView["wires"],
+      nodes: members(view["nodes"], isNodeView) as SafeView["nodes"], // looked at by the second argument, as are wires
+      frames: items(view["frames"]) as unknown as readonly Frame[], // `items` has looked at them
+      notes: items(view["notes"]) as unknown as readonly Note[], // as above
+      wires: members(view["wires"], isWire) as unknown as SafeView["wires"], // as above
     };
     kept.set(view, safe);
   }

@@ -3,7 +3,7 @@
  * the page, so that a list of any length opens at once.
  */
 
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, type UIEvent, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import { Icon } from "../ui/icons";
 import styles from "./ChoiceList.module.css";
@@ -35,14 +35,11 @@ const SPARE = 6;
 
 export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onChoose, onEmptyBackspace, onActive, above, empty, line, row }: Props<T>): ReactNode {
   const id = useId();
-  const list = useRef<HTMLDivElement>(null);
+  const { list, seen, see, reveal } = useSeen(query, row);
   const { tops, choices, height } = useMemo(() => layout(lines, row), [lines, row]);
   const [active, setActive] = useState(0);
-  const [seen, setSeen] = useState({ top: 0, height: 600 });
   const chosen = choices[Math.min(active, choices.length - 1)];
-
   useEffect(() => setActive(0), [query, choices.length]);
-  useLayoutEffect(() => { list.current?.scrollTo({ top: 0 }); setSeen((before) => ({ ...before, top: 0 })); }, [query]);
   const activeLine = chosen === undefined ? undefined : lines[chosen];
   const value = activeLine !== undefined && "value" in activeLine ? activeLine.value : null;
   useEffect(() => onActive?.(value), [value, onActive]);
@@ -50,22 +47,14 @@ export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onCho
   const go = (to: number): void => {
     const next = Math.max(0, Math.min(choices.length - 1, to));
     setActive(next);
-    const box = list.current;
-    const top = tops[choices[next] ?? 0] ?? 0;
-    if (box === null) return;
-    // The heading above the first line is shown with it.
-    if (top < box.scrollTop + HEADING) box.scrollTop = top - HEADING;
-    else if (top + row > box.scrollTop + box.clientHeight) box.scrollTop = top + row - box.clientHeight;
+    reveal(tops[choices[next] ?? 0] ?? 0);
   };
   const key = (event: KeyboardEvent<HTMLInputElement>): void => {
-    const steps: { readonly [key: string]: number } = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + 8, PageUp: active - 8 };
-    const sections = event.altKey || event.ctrlKey || event.metaKey;
-    if (sections && (event.key === "ArrowDown" || event.key === "ArrowUp")) go(nextSection(lines, choices, active, event.key === "ArrowDown"));
-    else if (steps[event.key] !== undefined) go(wrapped(event.key, steps[event.key] ?? 0, choices.length));
+    const to = steppedTo(event, lines, choices, active);
+    if (to !== null) go(to);
     else if (event.key === "Enter" && value !== null && !event.nativeEvent.isComposing) onChoose(value, event);
-    else if (event.key === "Tab") event.preventDefault();
     else if (event.key === "Backspace" && query === "" && onEmptyBackspace !== undefined) onEmptyBackspace();
-    else return;
+    else if (event.key !== "Tab") return;
     event.preventDefault();
   };
   return (
@@ -83,7 +72,7 @@ export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onCho
       {choices.length === 0 && <div className={styles["empty"]} role="status">{empty}</div>}
       <div
         ref={list} id={`${id}-list`} role="listbox" aria-label={label} className={styles["list"]} hidden={choices.length === 0} tabIndex={-1}
-        onScroll={(event) => setSeen({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
+        onScroll={see}
       >
         <div style={{ height }} role="presentation">
           {lines.map((one, index) => {
@@ -91,20 +80,71 @@ export function ChoiceList<T>({ label, placeholder, query, lines, onQuery, onCho
             const isSeen = top > seen.top - row * SPARE && top < seen.top + seen.height + row * SPARE;
             if (!isSeen && index !== chosen) return null;
             if ("heading" in one) return <div key={`heading ${one.heading}`} role="presentation" className={styles["heading"]} style={{ top }}>{one.heading}</div>;
+            const at = choices.indexOf(index);
             return (
-              <div
-                key={one.key} id={`${id}-${index}`} role="option" aria-selected={index === chosen} className={styles["row"]} style={{ top, height: row }}
-                aria-setsize={choices.length} aria-posinset={choices.indexOf(index) + 1}
-                onPointerMove={() => { if (index !== chosen) setActive(choices.indexOf(index)); }}
-                onClick={(event) => onChoose(one.value, event)}
+              <Line
+                key={one.key} id={`${id}-${index}`} isChosen={index === chosen} top={top} height={row} at={at} of={choices.length}
+                point={() => { if (index !== chosen) setActive(at); }} choose={(event) => onChoose(one.value, event)}
               >
                 {line(one.value)}
-              </div>
+              </Line>
             );
           })}
         </div>
       </div>
     </>
+  );
+}
+
+interface Seen {
+  readonly list: RefObject<HTMLDivElement | null>;
+  /** The part of the list that is seen, in its pixels. */
+  readonly seen: { readonly top: number; readonly height: number };
+  see(event: UIEvent): void;
+  /** Scroll to the line that begins there. */
+  reveal(top: number): void;
+}
+
+/** What is seen of the list; another query is seen from its top. */
+function useSeen(query: string, row: number): Seen {
+  const list = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState({ top: 0, height: 600 });
+  useLayoutEffect(() => { list.current?.scrollTo({ top: 0 }); setSeen((before) => ({ ...before, top: 0 })); }, [query]);
+  return {
+    list,
+    seen,
+    see: ({ currentTarget: { scrollTop, clientHeight } }) => setSeen({ top: scrollTop, height: clientHeight }),
+    reveal(top) {
+      const box = list.current;
+      if (box === null) return;
+      // The heading above the first line is shown with it.
+      if (top < box.scrollTop + HEADING) box.scrollTop = top - HEADING;
+      else if (top + row > box.scrollTop + box.clientHeight) box.scrollTop = top + row - box.clientHeight;
+    },
+  };
+}
+
+interface LineProps {
+  readonly id: string;
+  readonly isChosen: boolean;
+  readonly top: number;
+  readonly height: number;
+  /** Its place among those that can be chosen. */
+  readonly at: number;
+  readonly of: number;
+  readonly children: ReactNode;
+  point(): void;
+  choose(event: { readonly shiftKey: boolean }): void;
+}
+
+function Line({ id, isChosen, top, height, at, of, children, point, choose }: LineProps): ReactNode {
+  return (
+    <div
+      id={id} role="option" aria-selected={isChosen} className={styles["row"]} style={{ top, height }} aria-setsize={of} aria-posinset={at + 1}
+      onPointerMove={point} onClick={choose}
+    >
+      {children}
+    </div>
   );
 }
 
@@ -129,6 +169,20 @@ function layout<T>(lines: readonly ListLine<T>[], row: number): Layout {
     }
   }
   return { tops, choices, height };
+}
+
+/** The choice that a key goes to; null for other keys. */
+function steppedTo<T>(event: KeyboardEvent, lines: readonly ListLine<T>[], choices: readonly number[], active: number): number | null {
+  const isBySection = event.altKey || event.ctrlKey || event.metaKey;
+  switch (event.key) {
+    case "ArrowDown": case "ArrowUp": {
+      const isDown = event.key === "ArrowDown";
+      return isBySection ? nextSection(lines, choices, active, isDown) : wrapped(event.key, active + (isDown ? 1 : -1), choices.length);
+    }
+    case "PageDown": return active + 8;
+    case "PageUp": return active - 8;
+    default: return null;
+  }
 }
 
 /** From the last to the first and back, by single steps only. */

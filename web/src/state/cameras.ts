@@ -21,7 +21,7 @@ export function rememberCamera(document: string, path: readonly string[], { x, y
 export function rememberedCamera(document: string, path: readonly string[]): Viewport | undefined {
   const found = read()[placeOf(document, path)];
   if (!Array.isArray(found)) return undefined;
-  const [x, y, zoom] = found as readonly unknown[];
+  const [x, y, zoom]: readonly unknown[] = found;
   return typeof x === "number" && typeof y === "number" && typeof zoom === "number" && zoom > 0 ? { x, y, zoom } : undefined;
 }
 
@@ -32,7 +32,7 @@ function placeOf(document: string, path: readonly string[]): string {
 function read(): Kept {
   try {
     const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-    return typeof found === "object" && found !== null ? (found as Kept) : {};
+    return typeof found === "object" && found !== null ? (found as Kept) : {}; // places are looked at as they are taken
   } catch {
     return {};
   }

@@ -70,7 +70,7 @@ function catalogueOf(view: Schemas["NodesView"]): Catalogue {
     version: view.version,
     types: new Map([...former, ...nodes.map((node) => [node.id, node] as const)]),
     plain: new Set(view.types.filter((type) => type.plain).map((type) => type.name)),
-    fits: view.fits as { [output: string]: { [input: string]: Fit } },
+    fits: view.fits as { [output: string]: { [input: string]: Fit } }, // the server knows these fits only
   };
 }
 

@@ -12,15 +12,13 @@ export function secondsText(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+const SIZES = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+/** Bytes in the unit that suits them, in the language that is shown. */
 export function sizeText(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${value < 10 && unit > 0 ? oneDigit(value) : Math.round(value)} ${units[unit]}`;
+  const step = Math.min(SIZES.length - 1, bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3));
+  const format: Intl.NumberFormatOptions = { style: "unit", unit: SIZES[step] ?? "byte", unitDisplay: step === 0 ? "long" : "short", maximumSignificantDigits: 3 };
+  return new Intl.NumberFormat(useLanguage.getState().language, format).format(bytes / 1000 ** step);
 }
 
 function oneDigit(value: number): string {

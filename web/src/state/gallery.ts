@@ -6,7 +6,7 @@
 
 import { create } from "zustand";
 
-import { deleteOutput, listOutputs, starOutput, unstarOutput } from "../api/client";
+import { deleteOutput, listOutputs, sentence, starOutput, unstarOutput } from "../api/client";
 import type { Output, OutputFilter } from "../api/results";
 
 interface Gallery {
@@ -34,90 +34,94 @@ let changes = 0;
 /** Stars on their way, by output: one after the other, so that the last one counts. */
 const starring = new Map<string, Promise<unknown>>();
 
-export const useGallery = create<Gallery>()((set, get) => {
-  const failed = (error: unknown): void => set({ state: "failed", problem: error instanceof Error ? error.message : String(error) });
+export const useGallery = create<Gallery>()((set) => ({
+  filter: {}, outputs: [], next: null, state: "new", problem: "", compare: null,
+  setFilter(filter) {
+    set({ filter, outputs: [], next: null });
+    return first();
+  },
+  more,
+  refresh,
+  star,
+  remove,
+  setCompare: (compare) => set({ compare }),
+}));
 
-  const first = async (): Promise<void> => {
-    const number = ++asked;
-    const before = changes;
-    set({ state: "loading", problem: "" });
-    try {
-      const page = await pageOf(get().filter);
-      if (number === asked && before !== changes) return await first();
-      if (number === asked) set({ outputs: page.outputs, next: page.next, state: "ready" });
-    } catch (error) {
-      if (number === asked) failed(error);
-    }
-  };
+const { setState: set, getState: get } = useGallery;
 
-  return {
-    filter: {},
-    outputs: [],
-    next: null,
-    state: "new",
-    problem: "",
-    compare: null,
-    async setFilter(filter) {
-      set({ filter, outputs: [], next: null });
-      await first();
-    },
-    async more() {
-      const { next, state, filter } = get();
-      if (next === null || state === "loading") return;
-      const number = asked;
-      set({ state: "loading" });
-      try {
-        const page = await pageOf(filter, next);
-        if (number !== asked) return;
-        set((now) => ({ outputs: [...now.outputs, ...fresh(now.outputs, page.outputs)], next: page.next, state: "ready" }));
-      } catch (error) {
-        if (number === asked) failed(error);
-      }
-    },
-    async refresh() {
-      const { state, filter } = get();
-      if (state === "new" || state === "failed") return first();
-      if (state === "loading") return;
-      const number = asked;
-      const before = changes;
-      try {
-        const page = await pageOf(filter);
-        if (number === asked && before === changes) set((now) => withNewest(now, page));
-      } catch {
-        // The next refresh tries again; what is shown stays, and the page says elsewhere that the server is away.
-      }
-    },
-    async star(id, starred) {
-      const mark = (value: boolean): void =>
-        set((now) => ({ outputs: now.outputs.map((one) => (one.id === id ? { ...one, starred: value } : one)) }));
-      mark(starred);
-      changes += 1;
-      const send = (): Promise<void> => (starred ? starOutput(id) : unstarOutput(id));
-      const turn = (starring.get(id) ?? Promise.resolve()).then(send, send);
-      starring.set(id, turn);
-      try {
-        await turn;
-      } catch (error) {
-        if (starring.get(id) === turn) mark(!starred);
-        throw error;
-      } finally {
-        if (starring.get(id) === turn) starring.delete(id);
-        changes += 1;
-      }
-    },
-    async remove(id) {
-      await deleteOutput(id);
-      changes += 1;
-      set((now) => ({
-        outputs: now.outputs.filter((one) => one.id !== id),
-        compare: now.compare?.id === id ? null : now.compare,
-      }));
-    },
-    setCompare(compare) {
-      set({ compare });
-    },
-  };
-});
+function failed(error: unknown): void {
+  set({ state: "failed", problem: sentence(error) });
+}
+
+async function first(): Promise<void> {
+  const number = ++asked;
+  const before = changes;
+  set({ state: "loading", problem: "" });
+  try {
+    const page = await pageOf(get().filter);
+    if (number !== asked) return;
+    if (before !== changes) return await first();
+    set({ outputs: page.outputs, next: page.next, state: "ready" });
+  } catch (error) {
+    if (number === asked) failed(error);
+  }
+}
+
+async function more(): Promise<void> {
+  const { next, state, filter } = get();
+  if (next === null || state === "loading") return;
+  const number = asked;
+  set({ state: "loading" });
+  try {
+    const page = await pageOf(filter, next);
+    if (number !== asked) return;
+    set((now) => ({ outputs: [...now.outputs, ...fresh(now.outputs, page.outputs)], next: page.next, state: "ready" }));
+  } catch (error) {
+    if (number === asked) failed(error);
+  }
+}
+
+async function refresh(): Promise<void> {
+  const { state, filter } = get();
+  if (state === "new" || state === "failed") return first();
+  if (state === "loading") return;
+  const number = asked;
+  const before = changes;
+  try {
+    const page = await pageOf(filter);
+    if (number === asked && before === changes) set((now) => withNewest(now, page));
+  } catch {
+    // The next refresh tries again; what is shown stays, and the page says elsewhere that the server is away.
+  }
+}
+
+async function star(id: string, starred: boolean): Promise<void> {
+  const mark = (value: boolean): void =>
+    set((now) => ({ outputs: now.outputs.map((one) => (one.id === id ? { ...one, starred: value } : one)) }));
+  mark(starred);
+  changes += 1;
+  const send = (): Promise<void> => (starred ? starOutput(id) : unstarOutput(id));
+  const turn = (starring.get(id) ?? Promise.resolve()).then(send, send);
+  starring.set(id, turn);
+  try {
+    await turn;
+  } catch (error) {
+    if (starring.get(id) === turn) mark(!starred);
+    throw error;
+  } finally {
+    if (starring.get(id) === turn) starring.delete(id);
+    changes += 1;
+  }
+}
+
+async function remove(id: string): Promise<void> {
+  await deleteOutput(id);
+  changes += 1;
+  set((now) => ({
+    outputs: now.outputs.filter((one) => one.id !== id),
+    compare: now.compare?.id === id ? null : now.compare,
+  }));
+}
 
 /** Look for new results now. */
 export function refreshGallery(): void {

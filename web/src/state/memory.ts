@@ -46,7 +46,9 @@ export const NOTHING_REMEMBERED: DraftMemory = { jobs: [], opened: null, sweeps:
 export function remembered(draft: string): DraftMemory {
   try {
     const text = localStorage.getItem(PREFIX + draft);
-    return text === null ? NOTHING_REMEMBERED : { ...NOTHING_REMEMBERED, ...(JSON.parse(text) as Partial<DraftMemory>) };
+    if (text === null) return NOTHING_REMEMBERED;
+    const found = { ...NOTHING_REMEMBERED, ...(JSON.parse(text) as Partial<DraftMemory>) }; // we wrote it, unless it is damaged
+    return Array.isArray(found.jobs) && Array.isArray(found.sweeps) ? found : NOTHING_REMEMBERED;
   } catch {
     return NOTHING_REMEMBERED;
   }

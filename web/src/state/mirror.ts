@@ -107,7 +107,7 @@ export function dropMirror(id: string, page: string = PAGE): Promise<void> {
 export async function readMirrors(): Promise<readonly Mirror[]> {
   try {
     const all = await entries<string, unknown>(store());
-    const found = all.filter(([key]) => key.startsWith(prefix)).map(([, value]) => value as Mirror);
+    const found = all.filter(([key]) => key.startsWith(prefix)).map(([, value]) => value as Mirror); // we wrote it
     return found.sort((a, b) => b.time - a.time);
   } catch {
     works = false;

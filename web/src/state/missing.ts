@@ -1,7 +1,7 @@
 /** What a document needs and this machine does not have. Pure. */
 
 import type { Catalogue } from "../model/catalogue";
-import type { Scope, WorkflowDocument } from "../model/document";
+import type { WorkflowDocument } from "../model/document";
 
 export interface Missing {
   readonly types: readonly string[];
@@ -15,7 +15,7 @@ export function missingIn(document: WorkflowDocument, catalogue: Catalogue, mode
   if (catalogue.version === "") return NOTHING;
   const types = new Set<string>();
   const wanted = new Set<string>();
-  for (const scope of [document as Scope, ...Object.values(document.subgraphs ?? {})]) {
+  for (const scope of [document, ...Object.values(document.subgraphs ?? {})]) {
     for (const node of Object.values(scope.nodes)) {
       if (node.type.startsWith("#")) continue;
       const type = catalogue.types.get(node.type);

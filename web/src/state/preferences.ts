@@ -70,7 +70,7 @@ export const usePreferences = create<State>()((set) => ({
   ...readCache(),
   set(part) {
     set(part);
-    for (const name of Object.keys(part)) changed.add(name as keyof Preferences);
+    for (const name of Object.keys(part)) changed.add(name as keyof Preferences); // its own names
     writeCache();
     plan();
   },
@@ -117,8 +117,8 @@ async function fetchKept(): Promise<void> {
   etag = found.etag;
   kept = found.values;
   const theirs = understood(found.values);
-  const part = Object.fromEntries(Object.entries(theirs).filter(([name]) => !changed.has(name as keyof Preferences)));
-  usePreferences.setState(part as Partial<Preferences>);
+  const part = Object.fromEntries(Object.entries(theirs).filter(([name]) => !changed.has(name as keyof Preferences))); // `understood` knows no others
+  usePreferences.setState(part);
   writeCache();
 }
 
@@ -127,7 +127,7 @@ async function send(): Promise<void> {
   for (let tries = 0; changed.size > 0 && tries < 4; tries++) {
     const names = [...changed];
     const state = usePreferences.getState();
-    const values = { ...kept, ...Object.fromEntries(names.map((name) => [name, state[name] as Json])) };
+    const values = { ...kept, ...Object.fromEntries(names.map((name) => [name, state[name]])) };
     const answer = await keeper.save(values, etag);
     if (answer === "changed") {
       await fetchKept();
@@ -150,10 +150,10 @@ function plan(): void {
 
 function readCache(): Partial<Preferences> {
   try {
-    const found = JSON.parse(localStorage.getItem(CACHE) ?? "{}") as Json;
+    const found = JSON.parse(localStorage.getItem(CACHE) ?? "{}") as Json; // JSON is what it is
     if (!isObject(found)) return {};
     for (const name of Array.isArray(found["unsent"]) ? found["unsent"] : []) {
-      if (typeof name === "string" && name in DEFAULTS) changed.add(name as keyof Preferences);
+      if (typeof name === "string" && name in DEFAULTS) changed.add(name as keyof Preferences); // one of them
     }
     return understood(isObject(found["values"]) ? found["values"] : {});
   } catch {
@@ -163,7 +163,7 @@ function readCache(): Partial<Preferences> {
 
 function writeCache(): void {
   const state = usePreferences.getState();
-  const values = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, state[name as keyof Preferences]]));
+  const values = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, state[name as keyof Preferences]])); // its own names
   try {
     localStorage.setItem(CACHE, JSON.stringify({ values, unsent: [...changed] }));
   } catch {
@@ -191,7 +191,7 @@ function understood(values: JsonObject): Partial<Preferences> {
   keep("textSize", oneOf("s", "m", "l"));
   keep("recentTypes", (value) => Array.isArray(value) && value.every((one) => typeof one === "string"));
   keep("typeUses", (value) => isObject(value) && Object.values(value).every((one) => typeof one === "number"));
-  return known as Partial<Preferences>;
+  return known;
 }
 
 // ---- the page

@@ -20,7 +20,7 @@ const keyOf = (job: string, node: string): string => `${job} ${node}`;
 
 export function showPreview(job: string, node: string, bytes: Uint8Array): void {
   const key = keyOf(job, node);
-  const url = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>], { type: "image/webp" }));
+  const url = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>], { type: "image/webp" })); // they came over the socket, which shares none
   const before = previews.get(key);
   if (before?.previous != null) URL.revokeObjectURL(before.previous);
   previews.set(key, { url, previous: before?.url ?? null });
@@ -40,8 +40,7 @@ export function hidePreview(job: string, node: string): void {
 
 export function hidePreviews(job: string): void {
   for (const key of [...previews.keys()]) {
-    const [of, node] = key.split(" ") as [string, string];
-    if (of === job) hidePreview(job, node);
+    if (key.startsWith(keyOf(job, ""))) hidePreview(job, key.slice(keyOf(job, "").length));
   }
 }
 

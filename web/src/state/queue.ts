@@ -104,11 +104,11 @@ export function takeQueueEvents(events: readonly SocketEvent[]): void {
       const ended = [...jobs.values()].filter((job) => isFinal(job.state) || job.state === "queued");
       jobs = merged(new Map(ended.map((job) => [job.id, job])), running.map(({ job, ...rest }) => ({ ...rest, id: job })));
       if (isWatched) void load();
-    } else if (event.event === "queue") view = event as unknown as QueueView;
+    } else if (event.event === "queue") view = event as unknown as QueueView; // as `hub.py` tells it
     else if (event.event === "deleted" && event.job !== undefined) jobs = without(jobs, event.job);
     else if ((event.event === "job" || event.event === "end") && event.job !== undefined) {
       const { event: _event, stream: _stream, seq: _seq, job, ...facts } = event;
-      jobs = merged(jobs, [{ ...(facts as unknown as QueueJob), id: job }]);
+      jobs = merged(jobs, [{ ...(facts as unknown as QueueJob), id: job }]); // as `hub.py` tells them
     }
   }
   if (jobs !== before.jobs || view !== before.view) useQueue.setState({ jobs, view });

@@ -42,7 +42,7 @@ export function countsOf(run: Run): Partial<Record<NodeRunState, number>> {
 }
 
 export function runOfView(view: JobView): Run {
-  return { ...factsOf({ ...EMPTY, id: view.id }, view as unknown as SocketEvent), rows: rowsOf(view.nodes) };
+  return { ...factsOf({ ...EMPTY, id: view.id }, view as unknown as SocketEvent), rows: rowsOf(view.nodes) }; // its facts have the names of events
 }
 
 /** The run after these events, all of its own stream, in order. */

@@ -13,17 +13,19 @@ interface RunSettings {
 const KEY = "latentgraph.run_settings";
 export const MOST_COUNT = 100;
 
-function stored(): Partial<RunSettings> {
+function storedCount(): number {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<RunSettings>;
+    const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    const count = typeof found === "object" && found !== null && "count" in found ? found.count : 1;
+    return typeof count === "number" && Number.isInteger(count) && count >= 1 && count <= MOST_COUNT ? count : 1;
   } catch {
-    return {};
+    return 1;
   }
 }
 
 export const useRunSettings = create<RunSettings>()((set, get) => ({
   onChange: false, // never on by surprise after a reload
-  count: stored().count ?? 1,
+  count: storedCount(),
   set(settings) {
     set(settings);
     try {

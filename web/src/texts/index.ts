@@ -60,6 +60,6 @@ const IN: { readonly [L in Language]: typeof t } = {
 
 function textIn(language: Language, key: TextKey, values: { readonly [name: string]: string | number }): string {
   const [area, name] = key.split(".") as [keyof Texts, string]; // by the type of keys
-  const text = ((loaded[language] ?? en)[area] as { readonly [name: string]: string })[name] ?? key;
+  const text = ((loaded[language] ?? en)[area] as { readonly [name: string]: string })[name] ?? key; // every area is one
   return text.replace(/\{(\w+)\}/g, (whole, found: string) => String(values[found] ?? whole));
 }

@@ -93,7 +93,10 @@ export function Select<T extends string>({ label, value, options, onChange, hint
   return (
     <Field label={label} hint={hint}>
       {(ids) => (
-        <select {...ids} className={styles["input"]} value={value} onChange={(event) => onChange(event.target.value as T)}>
+        <select
+          {...ids} className={styles["input"]} value={value}
+          onChange={(event) => onChange(event.target.value as T)} // one of the options
+        >
           {options.map((option) => <option key={option.value} value={option.value}>{option.title}</option>)}
         </select>
       )}

@@ -80,7 +80,7 @@ function Level({ label, groups, at, onClose, onBack, isFurther = false }: LevelP
   const key = (event: KeyboardEvent): void => {
     event.stopPropagation();
     const all = buttons(list.current);
-    const index = all.indexOf(document.activeElement as HTMLButtonElement);
+    const index = all.findIndex((one) => one === document.activeElement);
     const to = target(event.key, index, all);
     if (to !== undefined) to.focus();
     else if (event.key === "Escape" || event.key === "Tab" || (isFurther && event.key === "ArrowLeft")) onBack();

@@ -6,11 +6,12 @@ import { readOutput, sentence } from "../api/client";
 import type { Output, OutputDetails } from "../api/results";
 import type { Json, JsonObject } from "../model/document";
 import { copySeed, openItsWorkflow, takeAsInput } from "../panels/gallery/actions";
+import { sizeText } from "../state/format";
 import { useLanguage, useTexts } from "../texts";
 import { Button } from "../ui/Button";
 import { useClose } from "../ui/dialogs";
 import { Icon } from "../ui/icons";
-import { bytes, moment } from "./words";
+import { moment } from "./words";
 import styles from "./viewer.module.css";
 
 /** Settings that stand in rows of their own. */
@@ -48,7 +49,7 @@ export function Facts({ output }: { readonly output: Output }): ReactNode {
         <Fact name={t("gallery.workflow")}>{output.workflow || "–"}</Fact>
         {typeof node === "string" && <Fact name={t("gallery.node")}>{node}</Fact>}
         <Fact name={t("gallery.time")}><time dateTime={new Date(output.created * 1000).toISOString()}>{moment(output.created, language)}</time></Fact>
-        <Fact name={t("gallery.file")}>{output.file}{details !== undefined && `, ${bytes(details.size, language)}`}</Fact>
+        <Fact name={t("gallery.file")}>{output.file}{details !== undefined && `, ${sizeText(details.size)}`}</Fact>
       </dl>
       {problem !== "" && <p role="alert">{problem}</p>}
     </aside>

@@ -8,6 +8,7 @@ import { FILE_TYPE } from "../../drop/decide";
 import { addUpload } from "../../drop/take";
 import { openMaskPainter } from "../../painter/MaskPainter";
 import { useFiles } from "../../state/files";
+import { sizeText } from "../../state/format";
 import { middle } from "../../state/pointer";
 import { useLanguage, useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
@@ -15,7 +16,7 @@ import { Empty } from "../../ui/Empty";
 import { Icon } from "../../ui/icons";
 import type { MenuGroups } from "../../ui/Menu";
 import { openPicture } from "../../viewer/Viewer";
-import { bytes, moment } from "../../viewer/words";
+import { moment } from "../../viewer/words";
 import { confirmDelete } from "../gallery/ConfirmDelete";
 import { MenuButton } from "../gallery/MenuButton";
 import { trying } from "../gallery/actions";
@@ -70,7 +71,7 @@ function Row({ file }: { readonly file: Upload }): ReactNode {
       )}
       <div className={styles["facts"]}>
         <span title={file.name}>{file.name || file.sha256.slice(0, 12)}</span>
-        <small>{bytes(file.size, language)} · {moment(file.created, language, "short")}</small>
+        <small>{sizeText(file.size)} · {moment(file.created, language, "short")}</small>
       </div>
       <MenuButton label={t("gallery.actions_of", { name: file.name })} groups={() => groupsOf(file, t)} />
     </li>

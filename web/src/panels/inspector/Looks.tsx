@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 
 import { colourSelection } from "../../commands/colouring";
 import { type Here, apply, chosenNodes } from "../../commands/here";
-import { COLOURS, type NodeState } from "../../model/document";
+import { COLOURS } from "../../model/document";
 import { setNodeState } from "../../model/edit";
 import { useTexts } from "../../texts";
 import { Choice } from "../../ui/Field";
@@ -26,7 +26,7 @@ export function StateChoice({ at }: { readonly at: Here }): ReactNode {
         { value: "muted", title: t("inspector.muted") },
         { value: "bypassed", title: t("inspector.bypassed") },
       ]}
-      onChange={(state) => apply("inspector.state", setNodeState(at.scopeId, nodes, state === "active" ? null : (state as NodeState)))}
+      onChange={(state) => apply("inspector.state", setNodeState(at.scopeId, nodes, state === "muted" || state === "bypassed" ? state : null))}
       {...(hint === undefined ? {} : { hint })}
     />
   );

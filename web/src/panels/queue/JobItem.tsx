@@ -129,7 +129,7 @@ function Details({ job }: { readonly job: QueueJob }): React.ReactNode {
       isGone = true;
     };
   }, [job.id, job.state]);
-  const problem = (job.problem ?? view?.problem ?? null) as ProblemDocument | null;
+  const problem = (job.problem ?? view?.problem ?? null) as ProblemDocument | null; // the list tells it as JSON
   const failed = (view?.nodes ?? [...(run?.rows.values() ?? [])]).filter((row) => row.message !== undefined);
   const messages = view?.messages ?? run?.messages ?? [];
   const seeds = Object.entries(view?.seeds ?? {});

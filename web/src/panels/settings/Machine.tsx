@@ -3,11 +3,12 @@
 import { type ReactNode, useState } from "react";
 
 import { type Schemas, clearCache, freeMemory, listDevices, readCache, sentence } from "../../api/client";
-import { useLanguage, useTexts } from "../../texts";
+import { sizeText } from "../../state/format";
+import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import { Icon } from "../../ui/icons";
 import { say } from "../../ui/toasts";
-import { sized, useAsked } from "./asked";
+import { useAsked } from "./asked";
 import styles from "./Settings.module.css";
 
 export function Machine(): ReactNode {
@@ -36,13 +37,12 @@ export function Machine(): ReactNode {
 
 function Devices({ view, onChange }: { readonly view: Schemas["DevicesView"]; readonly onChange: () => Promise<void> }): ReactNode {
   const t = useTexts();
-  const language = useLanguage((state) => state.language);
   const [isFreeing, setFreeing] = useState(false);
   const free = async (device: string | null): Promise<void> => {
     setFreeing(true);
     try {
       const freed = Object.values((await freeMemory(device)).freed_bytes).reduce((sum, bytes) => sum + bytes, 0);
-      say(t("settings.freed", { size: sized(freed, language) }), { kind: "good" });
+      say(t("settings.freed", { size: sizeText(freed) }), { kind: "good" });
       await onChange();
     } catch (error) {
       say(sentence(error), { kind: "bad" });
@@ -69,10 +69,9 @@ function Devices({ view, onChange }: { readonly view: Schemas["DevicesView"]; re
 
 function Memo({ view, onChange }: { readonly view: Schemas["CacheView"]; readonly onChange: () => Promise<void> }): ReactNode {
   const t = useTexts();
-  const language = useLanguage((state) => state.language);
   const clear = async (): Promise<void> => {
     try {
-      say(t("settings.freed", { size: sized((await clearCache({ disk_cache: false })).freed_bytes, language) }), { kind: "good" });
+      say(t("settings.freed", { size: sizeText((await clearCache({ disk_cache: false })).freed_bytes) }), { kind: "good" });
       await onChange();
     } catch (error) {
       say(sentence(error), { kind: "bad" });
@@ -88,16 +87,15 @@ function Memo({ view, onChange }: { readonly view: Schemas["CacheView"]; readonl
 }
 
 function Meter({ used, of, label }: { readonly used: number | null; readonly of: number | null; readonly label: string }): ReactNode {
-  const language = useLanguage((state) => state.language);
   if (used === null) return null;
-  if (of === null || of <= 0) return <span className={styles["hint"]}>{sized(used, language)}</span>;
+  if (of === null || of <= 0) return <span className={styles["hint"]}>{sizeText(used)}</span>;
   const part = Math.min(1, used / of);
   return (
     <>
-      <div className={styles["meter"]} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={of} aria-valuenow={used} aria-valuetext={sized(used, language)}>
+      <div className={styles["meter"]} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={of} aria-valuenow={used} aria-valuetext={sizeText(used)}>
         <div style={{ width: `${part * 100}%` }} />
       </div>
-      <span className={styles["hint"]}>{sized(used, language)} / {sized(of, language)}</span>
+      <span className={styles["hint"]}>{sizeText(used)} / {sizeText(of)}</span>
     </>
   );
 }

@@ -29,15 +29,3 @@ export function useAsked<T>(read: () => Promise<T>): Asked<T> {
   useEffect(() => void ask(), [ask]);
   return { value, problem, ask };
 }
-
-/** Bytes in the unit that suits them. */
-export function sized(bytes: number, language: string): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
-}

@@ -10,7 +10,6 @@ const texts: Same<typeof en> = {
   previous_region: "Voriger Teil der Seite",
   inspector: "Inspektor zeigen oder verbergen",
   settings: "Einstellungen zeigen oder verbergen",
-  keys_of: "Tasten: {group}",
   find_keys: "Tasten und Befehle suchen ...",
   no_keys: "Kein Befehl heißt so, und keiner hat diese Tasten.",
   menu_of: "Menü: {what}",

@@ -113,7 +113,6 @@ const de: Same<typeof en> = {
   nodes_count: "{count} Knoten",
   nodes_one: "1 Knoten",
   actions: "Mehr für {name}",
-  open: "Öffnen",
   delete_draft: "Entwurf löschen",
   draft_of: "Änderungen von {name}",
   missing_types: "Knotentypen, die hier fehlen: {names}.",

@@ -51,7 +51,6 @@ const texts: Same<typeof en> = {
   unpack_subgraph: "Untergraph auspacken",
   promote_input: "Zum Eingang des Workflows machen ...",
   promote_output: "Zum Ausgang des Workflows machen ...",
-  no_port: "Hier gibt es nichts dafür: Die Eingänge sind verbunden oder schon benannt.",
   copied_here: "Kopiert. Dieser Browser behält seine Zwischenablage für sich: Eingefügt werden kann nur in dieser Seite. Strg+C geht überall.",
   paste_flawed: "Dieser Workflow kann nicht eingefügt werden. {flaw}",
   cannot_read_clipboard: "Dieser Browser lässt ein Menü seine Zwischenablage nicht lesen. Drücken Sie stattdessen Strg+V.",

@@ -7,7 +7,6 @@ export default {
   previous_region: "Previous part of the page",
   inspector: "Show or hide the inspector",
   settings: "Show or hide the settings",
-  keys_of: "Keys: {group}",
   find_keys: "Search keys and commands ...",
   no_keys: "No command is called so, and none has these keys.",
   menu_of: "Menu: {what}",

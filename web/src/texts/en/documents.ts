@@ -116,7 +116,6 @@ export default {
   nodes_count: "{count} nodes",
   nodes_one: "1 node",
   actions: "More for {name}",
-  open: "Open",
   delete_draft: "Delete the draft",
   draft_of: "changes of {name}",
   // What is missing.

@@ -48,7 +48,6 @@ export default {
   unpack_subgraph: "Unpack the subgraph",
   promote_input: "Make an input of the workflow ...",
   promote_output: "Make an output of the workflow ...",
-  no_port: "Nothing there to make one of: its inputs are linked or named already.",
   copied_here: "Copied. This browser keeps its clipboard to itself: it can be pasted in this page only. Ctrl+C works everywhere.",
   paste_flawed: "This workflow cannot be pasted. {flaw}",
   cannot_read_clipboard: "This browser does not let a menu read its clipboard. Press Ctrl+V instead.",

@@ -70,10 +70,8 @@ export default {
   node_why: "Why?",
   node_in_log: "Show in log",
   node_preview: "Unfinished result of {node}",
-  node_problem: "problem",
   // Values.
   look: "Look at {port}",
-  look_none: "Run it first: there is no result to look at yet.",
   look_loading: "Reading...",
   look_picture: "Picture {index} of {count}",
   look_element: "Element {index} of {count}",
@@ -101,7 +99,6 @@ export default {
   queue_paused: "Paused: what runs goes on, and nothing new starts.",
   queue_draining: "The server is shutting down and starts nothing new.",
   queue_clear: "Clear this page's waiting jobs",
-  queue_clear_ended: "Forget ended jobs",
   queue_cancel: "Cancel",
   queue_up: "Earlier",
   queue_down: "Later",
@@ -150,7 +147,6 @@ export default {
   sweep_run: "Run the sweep",
   sweep_empty: "A sweep runs a workflow with several values of one or two inputs and shows the results as a grid.",
   sweep_cancel: "Cancel what is left",
-  sweep_cell: "{row}, {column}",
   // Commands.
   command_run: "Run",
   command_queue: "Show the queue",
