@@ -8,6 +8,7 @@ import { closePalette } from "../state/palette";
 import { colourSelection } from "./colouring";
 import { promoteInput, namableInputs } from "./promoting";
 import { here } from "./here";
+import { layOut } from "./laying_out";
 import { COMMANDS } from "./registry";
 import { CHAIN, after, link, node, openOnly, selected, shown, steps, view } from "./testing";
 
@@ -172,4 +173,11 @@ test("without a document nothing of editing can be run, and nothing breaks", () 
   useDocuments.setState({ open: [], active: "" });
   for (const command of COMMANDS.values()) expect(() => command.enabled?.()).not.toThrow();
   expect(["add_node", "select_all", "paste", "layout_all"].filter(isEnabled)).toEqual([]);
+});
+
+test("a layout takes out the points of the wires between what it moves, in the same step", async () => {
+  openOnly({ ...CHAIN, view: { ...CHAIN.view, wires: { "b.image": { points: [[9, 9]] }, "c.image": { points: [[5, 5]] } } } }, ["a", "b"]);
+  await layOut(["a", "b"], "edit.layout_selection");
+  expect(Object.keys(shown().view?.wires ?? {})).toEqual(["c.image"]);
+  expect(steps()).toBe(1);
 });
