@@ -272,7 +272,6 @@ longFlow("a note is put down, written and read again", async (rig) => {
   const at = await under(page, "latents");
   await page.mouse.move(at.x, at.y);
   await page.keyboard.press("n");
-  await page.getByText("Double-click to write").dblclick();
   await page.getByRole("textbox", { name: "Text of the note" }).fill("Ask Mara about the sizes");
   await page.keyboard.press("Escape");
   await button(page, "Ask Mara about the sizes").waitFor();
@@ -292,7 +291,7 @@ longFlow("commands are found by what they are called, and keys by what they do",
   await page.keyboard.press("Escape");
   await page.getByRole("combobox", { name: "Commands" }).waitFor({ state: "detached" });
   await page.keyboard.press("?");
-  const dialog = page.getByRole("dialog", { name: "Show all keys" });
+  const dialog = page.getByRole("dialog", { name: "Keys and mouse" });
   await dialog.getByRole("searchbox").fill("ctrl+b");
   await until("those with these keys", async () => (await dialog.getByRole("term").allTextContents()).sort().join() === "Bypass,Delete and close the gap");
 });

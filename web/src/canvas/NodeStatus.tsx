@@ -8,6 +8,7 @@ import { changedInputs, nodeAt } from "../state/stale";
 import { activeDocument } from "../state/documents";
 import { secondsText, sizeText } from "../state/format";
 import { showJob } from "../state/log";
+import { usePlan } from "../state/plan";
 import { useRuns } from "../state/runs";
 import { useInsideRun, useShown } from "../state/shown";
 import { useStanding } from "../state/standing";
@@ -29,7 +30,7 @@ export function NodeStatus({ path }: { readonly path: string }): React.ReactNode
     case "planned":
       return standing.node.state === "light" ? <LightLine /> : <PlannedLine path={path} node={standing.node} />;
     default:
-      return null;
+      return <PlanInside path={path} />;
   }
 }
 
@@ -69,6 +70,23 @@ function InsideLine({ inside }: { readonly inside: string }): React.ReactNode {
         <span className={styles["fact"]}>{t("run.progress", { done, total })}</span>
       </span>
       {state === "running" && <progress className={styles["bar"]} value={Number(done)} max={Number(total)} aria-label={t("run.node_running")} />}
+    </Line>
+  );
+}
+
+/** An instance of a subgraph before a run: how many of the nodes inside it would run. Nothing for other nodes. */
+function PlanInside({ path }: { readonly path: string }): React.ReactNode {
+  const t = useTexts();
+  const inside = usePlan(({ nodes }) => {
+    const within = [...nodes].filter(([id]) => id.startsWith(`${path}/`));
+    return within.length === 0 ? "" : `${within.filter(([, node]) => node.state === "run").length} ${within.length}`;
+  });
+  if (inside === "") return null;
+  const [running = "0", total = "0"] = inside.split(" ");
+  const isCached = running === "0";
+  return (
+    <Line state={isCached ? "cached" : "planned"} symbol={isCached ? "⟲" : "▹"}>
+      <span className={styles["text"]}>{isCached ? t("run.node_cached") : t("run.plan_some", { running, total })}</span>
     </Line>
   );
 }

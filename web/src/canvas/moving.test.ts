@@ -61,6 +61,23 @@ describe("moving", () => {
     expect(now()?.view?.nodes?.["load"]).toEqual({ x: 33, y: 7 });
   });
 
+  it("takes the points of a wire along with both its ends, or with the frame they lie in", () => {
+    const led = documentOf(document.nodes, { frames: [frame], wires: { "save.image": { points: [[100, 40], [350, 60]] } } });
+    const points = () => now()?.view?.wires?.["save.image"]?.points;
+    show(led);
+    startDrag(["load", "save"], false);
+    dragBy({ x: 8, y: 16 });
+    endDrag();
+    expect(points()).toEqual([[108, 56], [358, 76]]);
+    useDocuments.getState().undo();
+    expect(now()).toBe(led);
+    nudge(["frame:one"], { x: 8, y: 0 });
+    expect(points()).toEqual([[108, 40], [350, 60]]);
+    show(led);
+    nudge(["save"], { x: 8, y: 0 });
+    expect(points()).toEqual([[100, 40], [350, 60]]);
+  });
+
   it("puts a loose node into the wire it is dropped on", () => {
     const loose = documentOf({ ...document.nodes, blur: { type: "blur", inputs: {} } }, { nodes: { save: { x: 800, y: 0 }, blur: { x: 0, y: 600 } } });
     show(loose);

@@ -3,7 +3,7 @@
 import { scopeOf, split } from "../model/document";
 import { copyFragment, pasteFragment } from "../model/clipboard";
 import { judge } from "../model/connect";
-import { insertOnWire, moveItems } from "../model/edit";
+import { insertOnWire, moveItems, setWirePoints } from "../model/edit";
 import { wiresFrom, wiresTo } from "../model/graph";
 import type { Edit } from "../model/history";
 import { activeDocument, newId, useDocuments } from "../state/documents";
@@ -11,7 +11,7 @@ import { preferences } from "../state/preferences";
 import { type Point, around, grown, holds, isIn, middleOf, nearest, snapped } from "./geometry";
 import { couldFit, currentScene } from "./linking";
 import { useLocal } from "./local";
-import type { NodeItem, Scene, WireItem } from "./scene";
+import { type NodeItem, type Scene, type WireItem, movedPoints } from "./scene";
 
 interface Drag {
   /** The document that is moved in: another may be shown when the items are let go. */
@@ -72,9 +72,9 @@ export function endDrag(): void {
   const places = Object.fromEntries([...moved].filter(([id, to]) => !isAt(done.base.get(id), to)).map(([id, { x, y }]) => [id, { x: Math.round(x), y: Math.round(y) }]));
   if (Object.keys(places).length === 0) return;
   if (isCopying) return duplicate(done, places);
-  const edits: Edit[] = [moveItems(done.scene.scope, places)];
+  const edits: Edit[] = [moveItems(done.scene.scope, places), ...pointEdits(done.scene, places)];
   if (wire !== null && done.loose !== null) edits.push(...insertion(done.scene, done.loose, wire));
-  const title = edits.length > 1 ? "canvas.inserted" : "canvas.moved";
+  const title = wire !== null && done.loose !== null ? "canvas.inserted" : "canvas.moved";
   useDocuments.getState().apply(title, (document) => edits.reduce((now, edit) => edit(now), document), null, done.document);
 }
 
@@ -88,7 +88,13 @@ export function nudge(ids: Iterable<string>, by: Point): void {
     return item === undefined ? [] : [[id, { x: item.x + by.x, y: item.y + by.y }]];
   }));
   const gesture = `nudge:${[...all].sort().join(" ")}`;
-  useDocuments.getState().apply("canvas.moved", moveItems(scene.scope, places), gesture);
+  const edits = [moveItems(scene.scope, places), ...pointEdits(scene, places)];
+  useDocuments.getState().apply("canvas.moved", (document) => edits.reduce((now, edit) => edit(now), document), gesture);
+}
+
+/** The points of wires that go along. */
+function pointEdits(scene: Scene, places: { readonly [id: string]: Point }): Edit[] {
+  return [...movedPoints(scene, new Map(Object.entries(places)))].map(([to, points]) => setWirePoints(scene.scope, to, points));
 }
 
 /** What lies in a frame: everything whose middle is in it, frames if they are wholly in it. */

@@ -9,7 +9,7 @@ import { type Measured, type Ports, elementType, measure, roomBelow } from "../m
 import { placesFor } from "../model/placing";
 import { portsOf, typeOf } from "../model/ports";
 import { nodeViewOf, viewOf } from "../model/view";
-import { type Box, type Curve, type Point, boxAround, curvesOf, laneBetween } from "./geometry";
+import { type Box, type Curve, type Point, boxAround, curvesOf, isIn, laneBetween } from "./geometry";
 
 export interface NodeItem extends Box {
   readonly kind: "node";
@@ -94,8 +94,31 @@ export function sceneWith(scene: Scene, moved: ReadonlyMap<string, Point>, befor
     if (item !== undefined && (item.x !== x || item.y !== y)) items.set(id, { ...item, x, y });
   }
   const found = scopeOf(scene.document, scene.scope);
-  return { ...scene, items, wires: wiresOf(found, scene.catalogue, items, before.wires) };
+  return { ...scene, items, wires: wiresOf(found, scene.catalogue, items, before.wires, movedPoints(scene, moved)) };
 }
+
+/** Points of wires that go along when items are moved: of a wire whose ends both are, and those that lie in a frame that is. */
+export function movedPoints(scene: Scene, moved: ReadonlyMap<string, Point>): ReadonlyMap<string, WirePoints> {
+  const found = new Map<string, WirePoints>();
+  const wayOf = (id: string): Point | undefined => {
+    const [item, to] = [scene.items.get(id), moved.get(id)];
+    return item === undefined || to === undefined ? undefined : { x: to.x - item.x, y: to.y - item.y };
+  };
+  const frames = [...moved.keys()].flatMap((id) => { const item = scene.items.get(id); return item?.kind === "frame" ? [item] : []; });
+  for (const { from, to, points } of scene.wires.values()) {
+    if (points.length === 0) continue;
+    const [start, end] = [wayOf(split(from).node), wayOf(split(to).node)];
+    const whole = start !== undefined && end !== undefined && same(start, end) ? start : undefined;
+    const next = points.map((point) => {
+      const by = whole ?? wayOf(frames.find((frame) => isIn(frame, point))?.id ?? "");
+      return [point.x + Math.round(by?.x ?? 0), point.y + Math.round(by?.y ?? 0)] as const;
+    });
+    if (!samePoints(points, next)) found.set(to, next);
+  }
+  return found;
+}
+
+type WirePoints = readonly (readonly [number, number])[];
 
 /** The box of an item with what it shows below itself. */
 export function wholeBox(item: Item): Box {
@@ -172,13 +195,14 @@ function namedPorts(scope: Scope): { [node: string]: { [port: string]: string } 
 
 function wiresOf(
   scope: Scope, catalogue: Catalogue, items: ReadonlyMap<string, Item>, before: ReadonlyMap<string, WireItem> | undefined,
+  moved?: ReadonlyMap<string, WirePoints>,
 ): ReadonlyMap<string, WireItem> {
   const wires = new Map<string, WireItem>();
   for (const [id, node] of Object.entries(scope.nodes)) {
     for (const port in node.inputs) {
       const value = node.inputs[port];
       if (!isLink(value)) continue;
-      const wire = wireItem(scope, catalogue, items, value.link, id, port, before?.get(`${id}.${port}`));
+      const wire = wireItem(scope, catalogue, items, value.link, id, port, before?.get(`${id}.${port}`), moved?.get(`${id}.${port}`));
       if (wire !== undefined) wires.set(wire.to, wire);
     }
   }
@@ -187,6 +211,7 @@ function wiresOf(
 
 function wireItem(
   scope: Scope, catalogue: Catalogue, items: ReadonlyMap<string, Item>, from: string, node: string, port: string, was: WireItem | undefined,
+  moved: WirePoints | undefined,
 ): WireItem | undefined {
   const source = split(from);
   const sourceItem = items.get(source.node);
@@ -198,7 +223,7 @@ function wireItem(
   const type = sourceItem.ports.outputs.find((output) => output.name === source.port)?.type ?? "T";
   const wanted = item.ports.inputs.find((input) => input.name === port)?.type ?? "T";
   const fit = catalogue.fits[type]?.[wanted] ?? "direct";
-  const points = viewOf(scope).wires[to]?.points ?? NO_POINTS;
+  const points = moved ?? viewOf(scope).wires[to]?.points ?? NO_POINTS;
   const lane = end.x < start.x && points.length === 0 ? laneBetween(sourceItem, item) : undefined;
   const isIdle = sourceItem.node.state === "muted" || item.node.state === "muted";
   if (was !== undefined && was.from === from && was.type === type && was.fit === fit && was.isIdle === isIdle && was.lane === lane && same(was.start, start) && same(was.end, end) && samePoints(was.points, points)) return was;

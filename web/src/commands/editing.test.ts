@@ -8,6 +8,7 @@ import { closePalette } from "../state/palette";
 import { colourSelection } from "./colouring";
 import { promoteInput, namableInputs } from "./promoting";
 import { here } from "./here";
+import { layOut } from "./laying_out";
 import { COMMANDS, runCommand } from "./registry";
 import { CHAIN, after, link, node, openOnly, selected, shown, steps, view } from "./testing";
 
@@ -200,4 +201,11 @@ test("a subgraph is made in the document it was asked for in, whichever is shown
   useDocuments.getState().add(CHAIN);
   await vi.waitFor(() => expect(Object.keys(useDocuments.getState().open.find((one) => one.id === first)?.history.document.subgraphs ?? {})).toHaveLength(1));
   expect(shown()).toBe(CHAIN);
+});
+
+test("a layout takes out the points of the wires between what it moves, in the same step", async () => {
+  openOnly({ ...CHAIN, view: { ...CHAIN.view, wires: { "b.image": { points: [[9, 9]] }, "c.image": { points: [[5, 5]] } } } }, ["a", "b"]);
+  await layOut(["a", "b"], "edit.layout_selection");
+  expect(Object.keys(shown().view?.wires ?? {})).toEqual(["c.image"]);
+  expect(steps()).toBe(1);
 });

@@ -120,6 +120,8 @@ test("keys are spelled and shown in one way", () => {
   expect(spelled("Mod++")).toBe("Mod++");
   expect(shownKeys("Mod+Shift+K", false)).toBe("Ctrl+Shift+K");
   expect(shownKeys("Mod+Shift+K", true)).toBe("⌘⇧K");
+  expect(shownKeys("Mod+Shift+Delete", false, "de")).toBe("Strg+Umschalt+Entf");
+  expect(shownKeys("Mod+Shift+Delete", true, "de")).toBe("⌘⇧Del");
 });
 
 test("no two commands have the same key", () => {

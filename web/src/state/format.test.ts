@@ -1,15 +1,18 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, test } from "vitest";
 
 import { useLanguage } from "../texts";
-import { sizeText } from "./format";
+import { clockText, secondsText, sizeText } from "./format";
 
 afterEach(() => useLanguage.setState({ language: "en" }));
 
-it("writes a size in the unit that suits it", () => {
+test("a size is written in the unit that suits it", () => {
   expect([0, 1, 999, 1234, 12_345_678, 3.2e12, 5e15].map(sizeText)).toEqual(["0 bytes", "1 byte", "999 bytes", "1.23 kB", "12.3 MB", "3.2 TB", "5,000 TB"]);
 });
 
-it("writes a size as the language that is shown does", () => {
+test("numbers and times are written as the language that is shown writes them", () => {
+  expect([secondsText(2.34), secondsText(0.004), secondsText(83)]).toEqual(["2.3 s", "4 ms", "1 min 23 s"]);
+  expect(clockText(new Date(2026, 0, 1, 15, 4, 5).getTime())).toBe("03:04:05 PM");
   useLanguage.setState({ language: "de" });
-  expect(sizeText(1.5e9).replace(/\s/, " ")).toBe("1,5 GB"); // the space is one that does not break
+  expect([secondsText(2.34), sizeText(1.5e9).replace(/\s/, " ")]).toEqual(["2,3 s", "1,5 GB"]); // the space is one that does not break
+  expect(clockText(new Date(2026, 0, 1, 15, 4, 5).getTime())).toBe("15:04:05");
 });

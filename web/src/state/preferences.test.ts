@@ -88,3 +88,9 @@ test("types used last come first, and each is counted", async () => {
   expect(preferences().recentTypes).toEqual(["a", "b"]);
   expect(preferences().typeUses).toEqual({ a: 2, b: 1 });
 });
+
+test.each([[["de-AT", "en"], "de"], [["fr", "en-GB", "de"], "en"], [["ja"], "en"]])("a browser that asks for %j sees the page in %s", async (asked, language) => {
+  vi.spyOn(navigator, "languages", "get").mockReturnValue(asked);
+  const { preferences } = await load();
+  expect(preferences().language).toBe(language);
+});
