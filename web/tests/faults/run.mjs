@@ -31,7 +31,13 @@ function built() {
   return done.status === 0 ? "" : done.stdout + done.stderr;
 }
 
-/** Walk these flows of a file on what was built; by name: whether it "passed", the first line of why not, and how long it took. */
+/** The first line of a failure, and what a locator waited for. */
+function saidOf(message) {
+  const lines = message.split("\n");
+  return [lines[0], lines.find((line) => line.includes("waiting for"))].filter(Boolean).map((line) => line.trim().slice(0, 160)).join(" ");
+}
+
+/** Walk these flows of a file on what was built; by name: whether it "passed", why not, and how long it took. */
 function walked(file, names, patienceMs) {
   const pattern = names.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
   const args = [join(WEB, "node_modules/vitest/vitest.mjs"), "run", "--config", "vitest.browser.config.ts", "--reporter", "json", `tests/${file}.test.ts`, "-t", `^(${pattern})$`];
@@ -41,7 +47,7 @@ function walked(file, names, patienceMs) {
   try {
     const told = JSON.parse(done.stdout.slice(done.stdout.indexOf('{"numTotalTestSuites"')));
     for (const { title, status, failureMessages, duration } of told.testResults.flatMap((one) => one.assertionResults)) {
-      if (names.includes(title) && ["passed", "failed"].includes(status)) found.set(title, { state: status, why: failureMessages[0]?.split("\n")[0]?.slice(0, 160) ?? "", ms: duration });
+      if (names.includes(title) && ["passed", "failed"].includes(status)) found.set(title, { state: status, why: saidOf(failureMessages[0] ?? ""), ms: duration });
     }
   } catch {
     // No results: what it printed is shown.
