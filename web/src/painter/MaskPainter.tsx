@@ -7,7 +7,7 @@ import { type MaskTarget, keyOf } from "../model/masks";
 import { trying } from "../panels/gallery/actions";
 import { useTexts } from "../texts";
 import { Button } from "../ui/Button";
-import { Dialog, closeDialog, showDialog } from "../ui/dialogs";
+import { Dialog, showDialog, useClose } from "../ui/dialogs";
 import { Icon } from "../ui/icons";
 import { ZoomBar } from "../viewer/ZoomBar";
 import { ZoomPane } from "../viewer/ZoomPane";
@@ -40,6 +40,7 @@ export function openMaskPainter(picture: Paintable): void {
 }
 
 function MaskPainter({ url, name, mask: given }: Paintable): ReactNode {
+  const close = useClose();
   const t = useTexts();
   const stage = useStage();
   const key = `${url} ${given ?? ""}`;
@@ -88,7 +89,7 @@ function MaskPainter({ url, name, mask: given }: Paintable): ReactNode {
     setSending(true);
     const done = await then(await greyPng(picture.width, picture.height, levels(context)));
     setSending(false);
-    if (done) closeDialog();
+    if (done) close();
   };
   const maskName = `${name.replace(/\.\w+$/, "").slice(0, 60)}-mask.png`;
   return (
