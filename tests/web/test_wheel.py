@@ -199,13 +199,11 @@ def test_installed_it_serves_the_canvas_and_the_templates(installed: Path, tmp_p
             assert server.get(f"/assets/{path.name}").body == path.read_bytes()
         assert all(server.get(name).status == 200 for name in named)
         listed = {entry["name"]: entry["source"] for entry in server.get("/v1/workflows").json["workflows"]}
-        assert listed == dict.fromkeys(
-            ("mini_image_to_image", "mini_prompt_grid", "mini_text_to_image", "mini_two_devices"), "template"
-        )
+        shipped = [path.stem for path in (ROOT / "workflows").glob("*.json") if not path.name.endswith(".schema.json")]
+        assert listed == dict.fromkeys(shipped, "template")
         files = [file["sha256"] for file in server.get("/v1/files").json["files"]]
-        assert [server.get(f"/v1/files/{sha256}/content").body for sha256 in files] == [
-            (ROOT / "workflows/mini_input.png").read_bytes()
-        ]
+        brought = {server.get(f"/v1/files/{sha256}/content").body for sha256 in files}
+        assert brought == {path.read_bytes() for path in (ROOT / "workflows").glob("*.png")}
 
 
 @pytest.mark.slow

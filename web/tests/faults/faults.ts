@@ -44,7 +44,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "a drag is two steps of undo", file: "canvas/moving.ts",
-    old: 'useDocuments.getState().apply(edits.length > 1 ? "canvas.inserted" : "canvas.moved", (document) => edits.reduce((now, edit) => edit(now), document));',
+    old: "useDocuments.getState().apply(title, (document) => edits.reduce((now, edit) => edit(now), document), null, done.document);",
     new: `for (const part of [0.5, 1]) useDocuments.getState().apply("canvas.moved", (document) => moveItems(done.scene.scope,
     Object.fromEntries(Object.entries(places).map(([id, { x, y }]) => [id, { x: Math.round(x * part), y: Math.round(y * part) }])))(document));`,
     flow: ["edit", "every gesture is one step: undone to the first byte, done again to the last"],
@@ -98,7 +98,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "a subgraph does not come apart again", file: "commands/unpack_subgraph.ts",
-    old: 'apply("edit.unpack_subgraph", (document) => ids.reduce(', new: 'apply("edit.unpack_subgraph", (document) => ids.slice(1).reduce(',
+    old: '"edit.unpack_subgraph", (document) => ids.reduce(', new: '"edit.unpack_subgraph", (document) => ids.slice(1).reduce(',
     flow: ["long", "nodes become a subgraph that runs the same, and come out of it again"],
   },
   {
@@ -175,7 +175,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "a layout is a step of undo for each node", file: "commands/laying_out.ts",
-    old: "useDocuments.getState().apply(title, moveItems(at.scopeId, places), null, one.id);",
+    old: "useDocuments.getState().apply(title, (document) => edits.reduce((edited, edit) => edit(edited), document), null, one.id);",
     new: "for (const [id, place] of Object.entries(places)) useDocuments.getState().apply(title, moveItems(at.scopeId, { [id]: place }), null, one.id);",
     flow: ["long_editing", "the layout puts every node after what it takes, in one step"],
   },
@@ -218,12 +218,12 @@ export const FAULTS: readonly Fault[] = [
   // ---- long_results ----
   {
     name: "a star is not kept by the server", file: "state/gallery.ts",
-    old: "await (starred ? starOutput(id) : unstarOutput(id));", new: "await Promise.resolve(id);",
+    old: "(starred ? starOutput(id) : unstarOutput(id));", new: "Promise.resolve();",
     flow: ["long_results", "the gallery is filtered by words, workflow and star, and stars are kept by the server"],
   },
   {
     name: "keeping a result deletes it", file: "panels/gallery/ConfirmDelete.tsx",
-    old: "<Button onClick={closeDialog}>", new: "<Button onClick={() => void act()}>",
+    old: "<Button onClick={close}>", new: "<Button onClick={() => void act()}>",
     flow: ["long_results", "a result is deleted for good once that is confirmed, and not before"],
   },
   {
@@ -250,6 +250,11 @@ export const FAULTS: readonly Fault[] = [
     name: "a mask is black where it was painted", file: "painter/draw.ts",
     old: "found[index] = data[index * 4 + 3] ?? 0;", new: "found[index] = 255 - (data[index * 4 + 3] ?? 0);",
     flow: ["long_results", "a mask painted on a picture of the gallery is uploaded, and wired to the only port that takes one"],
+  },
+  {
+    name: "a mask for a node begins empty though it has one", file: "painter/strokes.ts",
+    old: '{ ...painting, deeds: [{ kind: "given", mask }, ...painting.deeds] }', new: "{ ...painting, ...(mask === null && { deeds: [] }) }",
+    flow: ["long_masks", "paints a mask and inpaints"],
   },
   {
     name: "an untitled workflow is not kept", file: "state/saving.ts",
