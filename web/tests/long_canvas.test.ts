@@ -171,6 +171,7 @@ longFlow("tabs are changed, moved, closed and opened again, and all are there af
   await page.getByText("Nothing here yet").waitFor();
   await page.locator("#canvas").focus();
   await page.keyboard.press("n");
+  await page.keyboard.press("Escape"); // the note is written at once
   await until("both to be kept", async () => (await server.drafts()).length === 2);
   expect(await names()).toBe("mini_text_to_image,Untitled");
 
