@@ -4,6 +4,7 @@ import { resizeItem } from "../model/edit";
 import { LEAST_WIDTH } from "../model/measure";
 import { camera } from "../state/camera";
 import { newId, useDocuments } from "../state/documents";
+import { preferences } from "../state/preferences";
 import { t } from "../texts";
 import { whilePressed } from "../ui/drag";
 import { type Box, snapped } from "./geometry";
@@ -27,9 +28,10 @@ export function ResizeEdge({ id, item, edges }: Props): ReactNode {
     event.stopPropagation();
     const gesture = newId();
     const zoom = camera()?.zoom() ?? 1;
+    const whole = preferences().snap ? snapped : Math.round;
     const move = (moved: globalThis.PointerEvent): void => {
-      const width = Math.max(edges === "width" ? LEAST_WIDTH : LEAST.width, snapped(item.width + (moved.clientX - event.clientX) / zoom));
-      const height = Math.max(LEAST.height, snapped(item.height + (moved.clientY - event.clientY) / zoom));
+      const width = Math.max(edges === "width" ? LEAST_WIDTH : LEAST.width, whole(item.width + (moved.clientX - event.clientX) / zoom));
+      const height = Math.max(LEAST.height, whole(item.height + (moved.clientY - event.clientY) / zoom));
       useDocuments.getState().apply("canvas.resized", resizeItem(scope, id, edges === "width" ? { width } : { width, height }), gesture);
     };
     whilePressed(move);

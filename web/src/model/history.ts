@@ -5,6 +5,7 @@
  */
 
 import type { WorkflowDocument } from "./document";
+import { sameJson } from "./same";
 
 /** How many steps are kept. */
 const MOST_STEPS = 500;
@@ -36,6 +37,8 @@ export function applied(history: History, title: string, edit: Edit, gesture: st
   if (document === history.document) return history;
   const last = history.past.at(-1);
   if (gesture !== null && last?.gesture === gesture && history.future.length === 0) {
+    // A gesture that came back to where it began, as a value that Escape took back, is no step.
+    if (sameJson(document, last.document)) return { document: last.document, past: history.past.slice(0, -1), future: [] };
     return { document, past: history.past, future: [] };
   }
   const step: Step = { title, document: history.document, gesture };
