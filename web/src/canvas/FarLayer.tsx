@@ -1,11 +1,13 @@
 import { useStoreApi } from "@xyflow/react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useContext, useEffect, useRef } from "react";
 
+import { useMarks } from "../state/shown";
 import { useTexts } from "../texts";
 import styles from "./canvas.module.css";
 import { paletteAt, type Palette } from "./colours";
 import { useLocal } from "./local";
 import { paint } from "./paint";
+import { Place } from "./place";
 import type { Scene } from "./scene";
 
 interface Props {
@@ -19,12 +21,13 @@ export function FarLayer({ scene, selection }: Props): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const store = useStoreApi();
   const wires = useLocal((state) => state.wires);
-  const shown = useRef({ scene, selection, wires });
+  const marks = useMarks(useContext(Place).path);
+  const shown = useRef({ scene, selection, wires, marks });
   const ask = useRef<() => void>(() => undefined);
   useEffect(() => {
-    shown.current = { scene, selection, wires };
+    shown.current = { scene, selection, wires, marks };
     ask.current();
-  }, [scene, selection, wires]);
+  }, [scene, selection, wires, marks]);
   useEffect(() => {
     const element = canvas.current;
     const context = element?.getContext("2d");

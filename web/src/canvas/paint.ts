@@ -20,6 +20,7 @@ const TITLES_FROM = 0.16;
 /** How large titles are on the screen, if the node has room for them. */
 const TITLE_PX = 11;
 const FRAME_TITLE_PX = 13;
+const MARK_PX = 3;
 const TINT = 0.3;
 const FAINT = 0.55;
 
@@ -28,6 +29,8 @@ export interface Painting {
   readonly selection: ReadonlySet<string>;
   /** Chosen wires, by the port they end at. */
   readonly wires: ReadonlySet<string>;
+  /** As `useMarks` has them. */
+  readonly marks?: string;
   readonly palette: Palette;
   readonly view: View;
   readonly width: number;
@@ -84,6 +87,7 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting): vo
   context.fill(paths.notes);
   context.globalAlpha = 1;
   paintSelection(context, painting);
+  paintMarks(context, painting);
   if (isFarOff) paintFrameTitles(context, painting);
   else paintTitles(context, painting);
 }
@@ -110,6 +114,31 @@ function paintSelection(context: CanvasRenderingContext2D, { scene, selection, w
     const item = scene.items.get(id);
     if (item !== undefined) context.strokeRect(item.x, item.y, item.width, item.height);
   }
+}
+
+/** Around each node that runs or has failed, with a sign at its corner: as large on the screen however far it is, if it has room. */
+function paintMarks(context: CanvasRenderingContext2D, { scene, marks = "", palette, view }: Painting): void {
+  if (marks === "") return;
+  const px = 1 / view.zoom;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (const mark of marks.split("\n")) {
+    const [state, id = ""] = mark.split(" ", 2);
+    const item = scene.items.get(id);
+    if (item === undefined) continue;
+    const colour = state === "failed" ? palette.by["red"] ?? palette.accent : palette.accent;
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = MARK_PX * px;
+    context.strokeRect(item.x, item.y, item.width, item.height);
+    context.beginPath();
+    const radius = Math.min(8 * px, item.width / 3);
+    context.arc(item.x + item.width, item.y, radius, 0, 2 * Math.PI);
+    context.fill();
+    context.fillStyle = palette.surface;
+    context.font = `700 ${1.4 * radius}px system-ui, sans-serif`;
+    context.fillText(state === "failed" ? "!" : "▸", item.x + item.width, item.y + 0.06 * radius);
+  }
+  context.textAlign = "start";
 }
 
 function paintTitles(context: CanvasRenderingContext2D, { scene, palette, view, width, height, without }: Painting): void {

@@ -96,6 +96,23 @@ function summary(states: readonly NodeRow["state"][]): string {
   return `${state} ${done} ${states.length}`;
 }
 
+/** For a picture of all nodes of a scope: a line "running ID" or "failed ID" for each such one; the same text until that changes. */
+export function useMarks(instances: readonly string[]): string {
+  return useShown(({ run, stale }) => (run === undefined || stale === null ? "" : marksOf(run.rows, stale, instances)));
+}
+
+/** An instance is marked for the nodes inside it. */
+export function marksOf(rows: Run["rows"], stale: ReadonlySet<string>, instances: readonly string[]): string {
+  const prefix = instances.map((id) => `${id}/`).join("");
+  const found = new Map<string, string>();
+  for (const { id: path, state } of rows.values()) {
+    if ((state !== "running" && state !== "failed") || !path.startsWith(prefix) || stale.has(path)) continue;
+    const [id = ""] = path.slice(prefix.length).split("/", 1);
+    if (found.get(id) !== "failed") found.set(id, state);
+  }
+  return [...found].map(([id, state]) => `${state} ${id}`).join("\n");
+}
+
 /** For components: whether a node runs or has run in a job that is still under way. */
 export function useHasUnfinished(path: string): boolean {
   return useShown((state) => {
