@@ -3,7 +3,7 @@
 import { useState } from "react";
 
 import { useDocument, useDocuments } from "../state/documents";
-import { secondsText, sizeText } from "../state/format";
+import { aboutText, sizeText } from "../state/format";
 import { useLayout } from "../state/layout";
 import { usePlan } from "../state/plan";
 import { usePreferences } from "../state/preferences";
@@ -139,7 +139,7 @@ export function PlanText(): React.ReactNode {
   if (plan === null) return null;
   const running = plan.nodes.filter((node) => node.state === "run");
   if (running.length === 0) return t("run.plan_nothing");
-  const time = plan.seconds === null ? t("run.plan_no_time") : t("run.plan_time", { time: secondsText(plan.seconds) });
+  const time = plan.seconds === null ? t("run.plan_no_time") : t("run.plan_time", { time: aboutText(plan.seconds) });
   const peaks = Object.entries(plan.peak_bytes).filter(([, size]) => size > 0).map(([place, size]) => t("run.plan_memory", { size: sizeText(size), place }));
   return [t("run.plan_some", { running: running.length, total: plan.nodes.length }), time, ...peaks].join(" · ");
 }

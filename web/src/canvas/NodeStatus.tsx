@@ -6,7 +6,7 @@ import { Popover } from "../ui/Popover";
 import { type NodeRow, type PlannedNode, type WorkflowProblem } from "../api/jobs";
 import { changedInputs, nodeAt } from "../state/stale";
 import { activeDocument } from "../state/documents";
-import { secondsText, sizeText } from "../state/format";
+import { aboutText, secondsText, sizeText } from "../state/format";
 import { showJob } from "../state/log";
 import { usePlan } from "../state/plan";
 import { useRuns } from "../state/runs";
@@ -153,7 +153,7 @@ function factsOf(row: NodeRow, t: ReturnType<typeof useTexts>): string[] {
   }
   if (progress !== undefined) {
     facts.push(t("run.node_step", { step: progress.step, total: progress.total }));
-    if (progress.eta_seconds !== null && progress.step < progress.total) facts.push(t("run.node_eta", { time: secondsText(progress.eta_seconds) }));
+    if (progress.eta_seconds !== null && progress.step < progress.total) facts.push(t("run.node_eta", { time: aboutText(progress.eta_seconds) }));
   } else if (row.state === "done" && row.seconds !== undefined && row.seconds >= 0.0005) facts.push(secondsText(row.seconds));
   if (row.device !== undefined && row.device !== "host" && (row.state === "done" || row.state === "running")) facts.push(row.device);
   return facts;
@@ -201,7 +201,7 @@ function PlannedLine({ path, node }: { readonly path: string; readonly node: Pla
 
 function estimates(node: PlannedNode): string[] {
   return [
-    ...(node.seconds === null ? [] : [`~${secondsText(node.seconds)}`]),
+    ...(node.seconds === null ? [] : [`~${aboutText(node.seconds)}`]),
     ...(node.peak_bytes === null ? [] : [sizeText(node.peak_bytes)]),
   ];
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 
 import { useLanguage } from "../texts";
-import { clockText, secondsText, sizeText } from "./format";
+import { aboutText, clockText, secondsText, sizeText } from "./format";
 
 afterEach(() => useLanguage.setState({ language: "en" }));
 
@@ -15,4 +15,10 @@ test("numbers and times are written as the language that is shown writes them", 
   useLanguage.setState({ language: "de" });
   expect([secondsText(2.34), sizeText(1.5e9).replace(/\s/, " ")]).toEqual(["2,3 s", "1,5 GB"]); // the space is one that does not break
   expect(clockText(new Date(2026, 0, 1, 15, 4, 5).getTime())).toBe("15:04:05");
+});
+
+test("an estimate is no more exact than it can be meant", () => {
+  expect([0.42, 12.3, 43, 61, 83, 118, 361, 3599, 7800, 7200].map(aboutText)).toEqual([
+    "0.4 s", "12 s", "45 s", "1 min", "1 min 25 s", "2 min", "6 min", "1 h", "2 h 10 min", "2 h",
+  ]);
 });

@@ -12,6 +12,18 @@ export function secondsText(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** An estimate: as exact as it can be meant, "0.4 s", "12 s", "40 s", "6 min", "2 h 10 min". */
+export function aboutText(seconds: number): string {
+  if (seconds < 20) return secondsText(seconds);
+  const step = seconds < 120 ? 5 : seconds < 3600 ? 60 : 600;
+  const near = Math.round(seconds / step) * step;
+  const rest = near % 3600;
+  if (near < 60) return `${near} s`;
+  if (near < 120) return secondsText(near).replace(/ 0 s$/, "");
+  if (near < 3600) return `${near / 60} min`;
+  return `${Math.floor(near / 3600)} h${rest === 0 ? "" : ` ${rest / 60} min`}`;
+}
+
 const SIZES = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
 /** Bytes in the unit that suits them, in the language that is shown. */

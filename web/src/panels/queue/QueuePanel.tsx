@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "react";
 
 import { useLog } from "../../state/log";
 import { clearWaiting, loadMore, ownWaiting, setPaused, sorted, useQueue, watchQueue } from "../../state/queue";
-import { secondsText } from "../../state/format";
+import { aboutText } from "../../state/format";
 import { useTexts } from "../../texts";
 import { Button } from "../../ui/Button";
 import styles from "../run.module.css";
@@ -31,7 +31,7 @@ export default function QueuePanel(): React.ReactNode {
       {view?.is_paused === true && <p className={styles["notice"]}>{t("run.queue_paused")}</p>}
       {view?.is_draining === true && <p className={styles["notice"]}>{t("run.queue_draining")}</p>}
       {isLoaded && running.length + waiting.length === 0 && <p className={styles["empty"]}>{t("run.queue_empty")}</p>}
-      {view !== null && view.seconds > 1 && <p className={styles["empty"]}>{t("run.queue_seconds", { time: secondsText(view.seconds) })}</p>}
+      {view !== null && view.seconds > 1 && <p className={styles["empty"]}>{t("run.queue_seconds", { time: aboutText(view.seconds) })}</p>}
       <Sending />
       <Part title={t("run.queue_running")} count={running.length}>
         {running.map((job) => <JobItem key={job.id} job={job} isOpen={job.id === log} />)}
