@@ -388,9 +388,7 @@ def _charge(connection: sqlite3.Connection, id: str, tries: int, message: str) -
 
 
 def _started(connection: sqlite3.Connection, id: str) -> Started | None:
-    row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ? AND state = 'running'", (id,)).fetchone()
-    document = _document(connection, id)
-    return Started(_whole(row), document) if row is not None and document is not None else None
+    return _with_document(connection, id, "AND state = 'running'")
 
 
 def _job(connection: sqlite3.Connection, id: str, *, with_nodes: bool = False) -> Job | None:
@@ -401,11 +399,16 @@ def _job(connection: sqlite3.Connection, id: str, *, with_nodes: bool = False) -
     return replace(job, result=_result(connection, id, with_nodes)) if job.is_final else job
 
 
+def _with_document(connection: sqlite3.Connection, id: str, condition: str = "") -> Started | None:
+    """A job, whole, and its document. Raises ValueError or zlib.error for what the disk damaged."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ? {condition}", (id,)).fetchone()
+    document = _document(connection, id)
+    return Started(_whole(row), document) if row is not None and document is not None else None
+
+
 def _frozen(connection: sqlite3.Connection, id: str) -> Started | None:
-    row = connection.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (id,)).fetchone()
     try:
-        document = _document(connection, id)
-        return Started(_whole(row), document) if row is not None and document is not None else None
+        return _with_document(connection, id)
     except (ValueError, zlib.error):
         raise Refusal(
             "conflict", "What this job was accepted with was damaged on the disk: it cannot be run again as it was. Send it anew."

@@ -169,6 +169,14 @@ class Office:
         """Submit that many orders; the ids."""
         return [(await self.desk.submit(order(client, **fields))).job.id for _ in range(count)]
 
+    async def ended(self) -> str:
+        """Submit an order and have it end well; its id."""
+        (id,) = await self.submit()
+        await self.settled()
+        self.end(id)
+        await self.settled()
+        return id
+
 
 @asynccontextmanager
 async def office(

@@ -562,10 +562,7 @@ def test_a_retry_is_a_new_job_with_the_same_document_and_seeds(home: Path) -> No
 def test_a_job_that_the_disk_damaged_is_not_retried_as_another(home: Path, table: str, column: str, key: str) -> None:
     async def work() -> None:
         async with office(home) as made:
-            (id,) = await made.submit()
-            await made.settled()
-            made.end(id)
-            await made.settled()
+            id = await made.ended()
             connection = sqlite3.connect(made.store.path, isolation_level=None)
             for trigger in ("ended_is_final", "accepted_is_frozen", "document_is_frozen"):
                 connection.execute(f"DROP TRIGGER {trigger}")
@@ -582,10 +579,7 @@ def test_a_job_that_the_disk_damaged_is_not_retried_as_another(home: Path, table
 def test_a_retry_with_a_key_is_one_job(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
-            (id,) = await made.submit()
-            await made.settled()
-            made.end(id)
-            await made.settled()
+            id = await made.ended()
             answers = await asyncio.gather(*(made.desk.retry(id, "ann", ("again", b"")) for _ in range(10)))
             assert len({answer.job.id for answer in answers}) == 1
 
@@ -650,10 +644,7 @@ def test_a_move_says_what_it_takes(home: Path) -> None:
 def test_a_deleted_job_is_gone_and_told(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
-            (id,) = await made.submit()
-            await made.settled()
-            made.end(id)
-            await made.settled()
+            id = await made.ended()
             await made.desk.delete(id)
             assert made.hub.told[-1] == ("deleted", id)
             assert await states(made) == {}

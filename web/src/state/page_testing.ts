@@ -30,6 +30,13 @@ export async function openPage() {
   };
 }
 
+/** A page with a new document, whose draft is `ID`. */
+export async function openNew() {
+  const page = await openPage();
+  page.openUntitled(EMPTY, null, ID);
+  return page;
+}
+
 const pages: (() => void)[] = [];
 export const EMPTY: WorkflowDocument = { $schema: "latentgraph/workflow-1.json", format: "latentgraph/workflow", version: "1.0", nodes: {} };
 export const ID = "d1";

@@ -5,14 +5,13 @@
 import { IDBFactory } from "fake-indexeddb";
 import { describe, expect, it, vi } from "vitest";
 
-import { EMPTY, ID, done, onStage, openPage, server, settled, wait } from "./page_testing";
+import { EMPTY, ID, done, onStage, openNew, openPage, server, settled, wait } from "./page_testing";
 
 onStage();
 
 describe("a tab that is closed before the server has what was typed last", () => {
   it("is opened again with that, and sends it on", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     server.takesNothing = true;
@@ -55,8 +54,7 @@ describe("a draft that was closed", () => {
   }
 
   async function closedHere() {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     page.useDocuments.getState().close(ID);
@@ -96,8 +94,7 @@ describe("a draft that was closed", () => {
   });
 
   it("before the server had it is closed after a reload too", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     server.isAway = true;
     page.type("a");
     page.useDocuments.getState().close(ID);
@@ -114,8 +111,7 @@ describe("a draft that was closed", () => {
 
 describe("asked for twice", () => {
   it("a draft is opened once", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     page.useDocuments.getState().close(ID);
@@ -173,8 +169,7 @@ describe("a draft", () => {
   });
 
   it("that was written though its answer was lost goes when it is not wanted any more", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     server.losesAnswers = true;
     page.type("a");
     await wait(500);
@@ -187,8 +182,7 @@ describe("a draft", () => {
   });
 
   it("of somebody else under the same id stays when ours is not wanted any more", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     server.losesAnswers = true;
     page.type("a");
     await wait(500);

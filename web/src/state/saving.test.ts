@@ -4,14 +4,13 @@
 
 import { describe, expect, it, vi } from "vitest";
 
-import { EMPTY, ID, done, onStage, openPage, server, settled, wait } from "./page_testing";
+import { EMPTY, ID, done, onStage, openNew, openPage, server, settled, wait } from "./page_testing";
 
 onStage();
 
 describe("a draft", () => {
   it("is on the server within a second of an edit, with one request for many edits", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     for (const text of ["a", "ab", "abc"]) page.type(text);
     await wait(1000);
     expect(server.drafts.get(ID)?.document).toMatchObject({ description: "abc" });
@@ -20,8 +19,7 @@ describe("a draft", () => {
   });
 
   it("is not made for a document that is as it began, and goes when it is again", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     await wait(1000);
     expect(server.count("PUT")).toBe(0);
     page.type("a");
@@ -32,8 +30,7 @@ describe("a draft", () => {
   });
 
   it("is changed under If-Match, one request at a time", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(500);
     server.hold();
@@ -50,8 +47,7 @@ describe("a draft", () => {
   });
 
   it("goes when the document is saved as a workflow", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     await done(page.workflows.saveAs(ID, "first"));
@@ -64,8 +60,7 @@ describe("a draft", () => {
 
 describe("saving as a workflow", () => {
   it("keeps as a draft what is typed while it is sent", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     server.hold();
@@ -82,8 +77,7 @@ describe("saving as a workflow", () => {
 
   it("does not replace a workflow of that name unasked", async () => {
     server.put("first", { ...EMPTY, description: "of somebody" });
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     await expect(done(page.workflows.saveAs(ID, "first"))).rejects.toMatchObject({ status: 412, etag: server.workflows.get("first")?.etag });
     expect(server.workflows.get("first")?.document).toMatchObject({ description: "of somebody" });
     expect(page.useDocuments.getState().open[0]?.workflow).toBeNull();
@@ -92,8 +86,7 @@ describe("saving as a workflow", () => {
 
 describe("a server that dies", () => {
   it("loses nothing: what was typed is sent when it is back", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     server.isAway = true;
     page.type("a");
     await wait(3000);
@@ -106,8 +99,7 @@ describe("a server that dies", () => {
   });
 
   it("in the middle of a PUT, after writing: its own answer is no conflict", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     server.losesAnswers = true;
@@ -121,8 +113,7 @@ describe("a server that dies", () => {
   });
 
   it("and a page that is loaded again meanwhile: the text comes from this browser", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     await wait(1000);
     server.losesAnswers = true;
@@ -143,8 +134,7 @@ describe("a server that dies", () => {
 
 describe("closing a tab", () => {
   it("asks only if neither the server nor this browser has the changes", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     expect(await done(page.wouldBeLost(ID))).toBe(false);
     server.isAway = true;
     page.type("a");
@@ -163,8 +153,7 @@ describe("closing a tab", () => {
 
 describe("a page that is loaded again", () => {
   it("before anything was sent has what was typed", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("typed just now");
     await settled();
     page.close();
@@ -192,8 +181,7 @@ describe("a page that is loaded again", () => {
   });
 
   it("leaves closed drafts closed, and lists them", async () => {
-    const page = await openPage();
-    page.openUntitled(EMPTY, null, ID);
+    const page = await openNew();
     page.type("a");
     page.useDocuments.getState().close(ID);
     await wait(1500);
