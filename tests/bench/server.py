@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
+import re
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from tests.bench import least
 from tests.bench.table import BusyElsewhere, Row, row, show
 from tests.rig.serving import Server, chain, install_pack, make_catalogue, running
 
@@ -50,27 +52,30 @@ class Connection:
 class OnePacket:
     """One kept-alive connection that sends head and body together, as curl and browsers do (`http.client` sends two packets)."""
 
-    def __init__(self, server: Server) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    def __init__(self, port: int, token: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._answers = self._socket.makefile("rb")
-        self._head = (
-            f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\nContent-Type: application/json\r\n"
-        )
+        self._head = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
 
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """One request; the answer's JSON."""
+    def seconds(self, method: str, path: str, body: Any = None) -> float:
+        """Seconds from the first byte of a request until its answer has come whole; what is good is 2xx."""
         content = b"" if body is None else json.dumps(body).encode()
-        self._socket.sendall(f"{method} {path} HTTP/1.1\r\n{self._head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
-        status, length = int(self._answers.readline().split()[1]), 0
-        while (line := self._answers.readline()) not in (b"\r\n", b""):
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        text = self._answers.read(length)
-        if status >= 300:
-            raise RuntimeError(f"{method} {path} gave {status}: {text[:500]!r}")
-        return json.loads(text)
+        request = f"{method} {path} HTTP/1.1\r\n{self._head}Content-Length: {len(content)}\r\n\r\n".encode() + content
+        started = time.perf_counter()
+        self._socket.sendall(request)
+        answer = self._socket.recv(65536)
+        while not _is_whole(answer):
+            answer += self._socket.recv(65536)
+        took_s = time.perf_counter() - started
+        if not answer.startswith(b"HTTP/1.1 2"):
+            raise RuntimeError(f"{method} {path} gave {answer[:500]!r}")
+        return took_s
+
+
+def _is_whole(answer: bytes) -> bool:
+    head, end, content = answer.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: ([0-9]+)", head)
+    return bool(end) and length is not None and len(content) == int(length[1])
 
 
 def resident_mb(pid: int) -> float:
@@ -111,62 +116,66 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def bare_commits_s(folder: Path, count: int) -> list[float]:
-    """Seconds of each of `count` commits of one row of a job's size, WAL and synchronous=FULL, nothing else."""
-    database = sqlite3.connect(folder / "bare.sqlite", isolation_level=None)
-    database.execute("PRAGMA journal_mode=WAL")
-    database.execute("PRAGMA synchronous=FULL")
-    database.execute("CREATE TABLE jobs (id TEXT PRIMARY KEY, document BLOB)")
-    document = json.dumps(chain(NODES, 1.0, "fake/quick")).encode()
-    found = []
-    for at in range(count):
-        started = time.perf_counter()
-        database.execute("BEGIN IMMEDIATE")
-        database.execute("INSERT INTO jobs VALUES (?, ?)", (str(at), document))
-        database.execute("COMMIT")
-        found.append(time.perf_counter() - started)
-    database.close()
-    return found
-
-
 class Accepting(NamedTuple):
     """Medians of one round, in seconds."""
 
+    #: A commit in turn with the POSTs: each comes after the same moment of rest, when little is hot in any cache.
     bare: float
     post: float
-    #: A request that touches neither disk nor engine: HTTP's own part in `post`.
+    #: A request that touches neither disk nor engine, likewise: HTTP's own part in `post`.
     get: float
+    #: A POST to a server that does nothing but such a commit (`tests.bench.least`), likewise.
+    least: float
+    #: A commit upon the other, as no request meets it.
+    upon_another: float
 
 
 def accepting(server: Server, folder: Path) -> list[Accepting]:
-    """POST to 202 and a bare commit, interleaved, in some rounds."""
-    connection, client, rounds = Connection(server), OnePacket(server), []
+    """POST to 202, a bare commit, a GET and a POST to the least server, by turns, in some rounds."""
+    connection, client, rounds = Connection(server), OnePacket(server.port, server.token), []
+    document = json.dumps(chain(NODES, 1.0, "fake/quick")).encode()
     for round_number in range(ROUNDS):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        bare, posts, gets = [], [], []
-        for at in range(ACCEPTS // 10):
-            bare += bare_commits_s(_fresh(folder, at), 10)
-            for each in range(10):
-                body = {"workflow": chain(NODES, 1e6 * (round_number + 1) + (at * 10 + each) * 2 * NODES, "fake/quick")}
-                started = time.perf_counter()
-                client.ask("POST", "/v1/jobs", body)
-                posts.append(time.perf_counter() - started)
+        database, numbers = least.opened(str(folder / "bare.sqlite")), itertools.count()
+
+        def bare_commit() -> float:
+            started = time.perf_counter()
+            least.commit(database, next(numbers), document)
+            return time.perf_counter() - started
+
+        with least_server(folder) as beside:
+            bare, posts, gets, leasts = [], [], [], []
+            for at in range(ACCEPTS):
+                body = {"workflow": chain(NODES, 1e6 * (round_number + 1) + at * 2 * NODES, "fake/quick")}
+                posts.append(client.seconds("POST", "/v1/jobs", body))
                 _idle(connection)
-                started = time.perf_counter()
-                client.ask("GET", "/v1/limits")
-                gets.append(time.perf_counter() - started)
-        rounds.append(Accepting(*(median(times) for times in (bare, posts, gets))))
+                bare.append(bare_commit())
+                _idle(connection)
+                gets.append(client.seconds("GET", "/v1/limits"))
+                beside.seconds("GET", "/")
+                leasts.append(beside.seconds("POST", "/", body))
+                _idle(connection)
+        hot = [bare_commit() for _ in range(ACCEPTS)]
+        database.close()
+        rounds.append(Accepting(*(median(times) for times in (bare, posts, gets, leasts, hot))))
     return rounds
 
 
-def _fresh(folder: Path, at: int) -> Path:
-    path = folder / str(at)
-    path.mkdir()
-    return path
+@contextmanager
+def least_server(folder: Path) -> Iterator[OnePacket]:
+    """A connection to `tests.bench.least`, which runs in a process of its own."""
+    command = [sys.executable, "-m", "tests.bench.least", str(folder / "least.sqlite")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield OnePacket(int(process.stdout.readline()), "")
+        finally:
+            process.kill()
 
 
 def _idle(connection: Connection) -> None:
+    """Wait until no job is left, asking as a patient client does."""
     while connection.ask("GET", "/v1/jobs?state=queued&state=running&limit=1")["jobs"]:
         time.sleep(0.002)
 
@@ -222,10 +231,11 @@ def rows() -> list[Row]:
     note = f"others used {busy.cores:.1f} cores"
     found.append(row("start to first answer", starts, "s", at_most=0.5, note=note))
     found.append(row("memory of the idle server process", [memory], "MiB", at_most=80, note=f"{after:.0f} after all jobs"))
-    bare, post, get = (1000 * median(times) for times in zip(*rounds, strict=True))
+    bare, post, get, other, hot = (1000 * median(times) for times in zip(*rounds, strict=True))
     parts = (
-        f"n {ACCEPTS} each in {ROUNDS} rounds; commit {bare:.2f} ms, POST {post:.2f} ms, a GET without disk {get:.2f} ms; "
-        f"met where a commit takes {post - bare:.1f} ms or longer"
+        f"n {ACCEPTS} each in {ROUNDS} rounds, by turns; commit {bare:.2f} ms, POST {post:.2f} ms, a GET without disk {get:.2f} ms; "
+        f"a server that does nothing but such a commit {other:.2f} ms ({other / bare:.1f} x); "
+        f"commits one upon the other {hot:.2f} ms each ({post / hot:.1f} x)"
     )
     found.append(row("POST to 202 / bare commit", [one.post / one.bare for one in rounds], "x", at_most=2, note=parts))
     found.append(row(f"{JOBS} jobs of {NODES} nodes, {CLIENTS} clients", rates, "jobs/s", at_least=250, note=note))
