@@ -66,16 +66,19 @@ def path_text(path: tuple[str | int, ...]) -> str:
 def read_json(source: str | bytes) -> Any:  # Any: whatever the text holds
     """The value of a JSON text. Raises `JsonError` with every flaw and its place.
 
-    The quick pass is the C decoder with hooks; only a text that it refuses is scanned again, in Python, for places.
+    The quick pass is the C decoder; only a text that it refuses is scanned again, in Python, for places.
     """
     text = _decode(source)
     try:
         value = _DECODER.decode(text)
+        members = _members(value)
+        if members is not None and not _has_only(text, members):
+            value = _PAIRS_DECODER.decode(text)
     except (_Refused, RecursionError):
         raise JsonError(_flaws(text) or [_TOO_DEEP]) from None
     except json.JSONDecodeError as error:
         raise JsonError([*_flaws(text, error.pos), _syntax(error)]) from None
-    if _SURROGATE.search(text) or is_deeper_than(value, MAX_DEPTH):
+    if members is None or _SURROGATE.search(text):
         flaws = _flaws(text)
         if flaws:
             raise JsonError(flaws)
@@ -128,23 +131,43 @@ def _constant(_: str) -> float:
     raise _Refused
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_real, parse_constant=_constant)
+_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_real, parse_constant=_constant)
+_PAIRS_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_int=_integer, parse_float=_real, parse_constant=_constant
+)
+#: The end of a key, and of a few strings.
+_KEY_END: Final = re.compile(r'"[ \t\n\r]*:')
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
+def _has_only(text: str, members: int) -> bool:
+    """Whether a text surely has no more keys than the `members` that were read of it, so that none was there twice.
+
+    Each key ends with a quote and a colon, so there are at least as many of these as keys; others stand in strings.
+    """
+    return text.count(":") == members or len(_KEY_END.findall(text)) == members
+
+
 def is_deeper_than(value: object, limit: int) -> bool:
-    """Whether objects and arrays nest more than `limit` deep. Goes level by level, without recursion."""
+    """Whether objects and arrays nest more than `limit` deep."""
+    return _members(value, limit) is None
+
+
+def _members(value: object, limit: int = MAX_DEPTH) -> int | None:
+    """The members of all objects in a value; None if it nests more than `limit` deep. Goes level by level, without recursion."""
     level = [value] if type(value) in (dict, list) else []
+    count = 0
     for _ in range(limit):
         if not level:
-            return False
+            return count
+        count += sum([len(one) for one in level if type(one) is dict])
         level = [
             child
             for parent in level
             for child in (parent.values() if type(parent) is dict else parent)  # type: ignore[attr-defined]  # a list or dict
             if type(child) is dict or type(child) is list
         ]
-    return bool(level)
+    return None if level else count
 
 
 # The slow pass: only for texts that are refused.

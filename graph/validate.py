@@ -8,7 +8,7 @@ are missing here) is told while planning.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from graph import topology
 from graph.document import Document, Node
@@ -26,6 +26,23 @@ def validate(document: Document, catalogue: Mapping[str, NodeSpec]) -> list[Prob
     return Check(document, catalogue).problems
 
 
+#: Profiles of node types by the identity of their specs, which these hold, and the types in them: a catalogue is checked
+#: against again and again. Cleared when it has grown over all that catalogues hold, as in programs that read many of them.
+_PROFILES: Final[dict[int, Profile]] = {}
+_TYPES: Final[dict[TypeRef, TypeRef]] = {}
+_MOST_PROFILES: Final = 10_000
+
+
+def _profile_of(spec: NodeSpec) -> Profile:
+    known = _PROFILES.get(id(spec))
+    if known is None:
+        if len(_PROFILES) >= _MOST_PROFILES:
+            _PROFILES.clear()
+            _TYPES.clear()
+        known = _PROFILES[id(spec)] = Profile(spec, lambda ref: _TYPES.setdefault(ref, ref))
+    return known
+
+
 class Check:
     """The passes and what they found. Lists go by position in `flat`; an id of a type that is not known has no profile."""
 
@@ -34,7 +51,7 @@ class Check:
         self.catalogue = catalogue
         interned: dict[TypeRef, TypeRef] = {}
         # Not a method: kept by `flow`, a bound one would tie all of this into a cycle.
-        self._intern: Callable[[TypeRef], TypeRef] = lambda ref: interned.setdefault(ref, ref)
+        self._intern: Callable[[TypeRef], TypeRef] = lambda ref: _TYPES.get(ref) or interned.setdefault(ref, ref)
         self.by_type: dict[str, Profile | None] = {}
         self.renamed: dict[str, NodeSpec] | None = None
         self.flat: Flat = flatten(document, self.spec_of)
@@ -97,7 +114,7 @@ class Check:
 
     def _profile(self, kind: str) -> Profile | None:
         spec = self.spec_of(kind)
-        return None if spec is None else Profile(spec, self._intern)
+        return None if spec is None else _profile_of(spec)
 
     def _load_interface(self, position: int, node: Node) -> None:
         path = self.flat.ids[position]

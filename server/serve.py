@@ -158,7 +158,7 @@ class Running:
         host = link_host(self.place, port)
         names = Names.of(port, (*self.place.hosts, *([] if self.place.host in _EVERYWHERE else [host])), self.place.origins)
         front = Front(names, keys, light_table())
-        connections = Connections(front.application(), Limits() if self.loaded is None else self.loaded.settings.limits())
+        connections = Connections(front.answer, Limits() if self.loaded is None else self.loaded.settings.limits())
         await connections.listen(*self.sockets)
         self._announce(f"http://{host}", keys.token)
         opening = asyncio.create_task(self._open(front, connections, keys), name="opening")

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, cast
@@ -211,8 +210,10 @@ async def read_model(call: Call, model: type[Model], limit_bytes: int) -> Model:
 
 def _parsed(content: bytes, model: type[Model]) -> Model:
     value = parse_json(content)
-    with suppress(ValidationError):
+    try:
         return model.model_validate(value, strict=True)
+    except ValidationError:
+        pass
     try:
         # Once more from the text: only so a strict model takes a list for a tuple and a string for an enum.
         return model.model_validate_json(content, strict=True)

@@ -85,12 +85,6 @@ async def read_chunks(request: web.Request, limit_bytes: int, pace: Pace) -> Asy
     """The body in pieces. Raises Refusal `too_large`, `too_slow`, `malformed` (it ended early)."""
     await _begin(request, limit_bytes)
     reading = _Reading(limit_bytes, pace)
-    content = request.content
-    if content.is_eof() and content.exception() is None:  # small bodies come with the headers: there is nothing to wait for
-        while chunk := content.read_nowait():
-            reading.add(len(chunk))
-            yield chunk
-        return
     while chunk := await reading.next(_piece(request)):
         reading.add(len(chunk))
         yield chunk
@@ -108,6 +102,13 @@ async def _piece(request: web.Request) -> bytes:
 
 async def read_body(request: web.Request, limit_bytes: int, pace: Pace) -> bytes:
     """The whole body, at most `limit_bytes`. Raises Refusal as `read_chunks`."""
+    content = request.content
+    if content.is_eof() and content.exception() is None:  # it came with the headers, as small ones do
+        await _begin(request, limit_bytes)
+        found = content.read_nowait()
+        if len(found) > limit_bytes:
+            raise too_large(limit_bytes)
+        return found
     return b"".join([chunk async for chunk in read_chunks(request, limit_bytes, pace)])
 
 

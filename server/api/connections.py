@@ -11,7 +11,9 @@ import json
 import logging
 import socket
 from collections import Counter
-from typing import Final, NamedTuple, cast
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
 
 from aiohttp import web
 
@@ -45,21 +47,21 @@ class Limits(NamedTuple):
 
 
 class Connections:
-    """Listens for an application, within limits that hold for connections made from then on."""
+    """Listens for a handler of requests, within limits that hold for connections made from then on."""
 
-    def __init__(self, application: web.Application, limits: Limits) -> None:
+    def __init__(self, handler: Callable[[web.Request], Awaitable[web.StreamResponse]], limits: Limits) -> None:
         self.limits = limits
         self.count = 0
         self.by_address: Counter[str] = Counter()
-        self._runner = web.AppRunner(application, handle_signals=False)
+        self._handler = handler
+        self._server: web.Server | None = None
         self._listeners: list[asyncio.Server] = []
 
     async def listen(self, *sockets: socket.socket) -> None:
         """Accept connections on sockets that are bound."""
-        await self._runner.setup()
         loop = asyncio.get_running_loop()
-        server = self._runner.server
-        assert server is not None
+        # Not a `web.Application`: its dispatcher and middlewares are ours (`server.api.table`, `server.api.front`).
+        server = self._server = web.Server(cast(Any, self._handler), request_factory=partial(_request, loop))
         for one in sockets:
             listener = await loop.create_server(lambda: Connection(server, self), sock=one, backlog=_ACCEPTED_AT_ONCE)
             self._listeners.append(listener)
@@ -69,11 +71,9 @@ class Connections:
         """Accept no more; requests under way get `grace_s` to end."""
         for listener in self._listeners:
             listener.close()
-        server = self._runner.server
-        if server is not None:
-            server.pre_shutdown()
-            await server.shutdown(grace_s)
-        await self._runner.cleanup()
+        if self._server is not None:
+            self._server.pre_shutdown()
+            await self._server.shutdown(grace_s)
 
     def admit(self, address: str) -> bool:
         """Count a connection; False if there are too many."""
@@ -96,6 +96,12 @@ def _is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+def _request(
+    loop: asyncio.AbstractEventLoop, message: Any, payload: Any, protocol: Any, writer: Any, task: Any
+) -> web.Request:  # Any: aiohttp's own parts, handed on
+    return web.Request(message, payload, protocol, writer, task, loop)
 
 
 class Connection(web.RequestHandler):

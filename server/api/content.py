@@ -58,7 +58,7 @@ async def file_response(
         if part is not None:
             response.headers["Content-Range"] = f"bytes {start}-{end - 1}/{opened.size}"
         response.content_length = end - start
-        await response.prepare(call.request)
+        await call.begin(response)
         if call.request.method != "HEAD":
             await _send(response, opened.file, start, end)
         await response.write_eof()

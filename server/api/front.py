@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Final, cast
@@ -52,20 +52,6 @@ class Front:
         self.table, self.services = table, services
         self._opened.set()
 
-    def application(self) -> web.Application:
-        """The front as an aiohttp application; its dispatcher has one address, which is every address."""
-
-        @web.middleware
-        async def front(
-            request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-        ) -> web.StreamResponse:
-            return await self.answer(request)
-
-        app = web.Application(middlewares=[front], logger=_log)
-        app.router.add_route("*", "/{path:.*}", _nowhere, expect_handler=_expect)
-        app.on_response_prepare.append(_on_prepare)
-        return app
-
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """The answer to a request, whatever it is."""
         request_id = f"{self._run}{next(self._numbers):06x}"
@@ -81,7 +67,10 @@ class Front:
             if request.writer.output_size:
                 raise ConnectionResetError("the answer had begun") from None
             response = problem_response(refusal)
-        except (ConnectionError, web.HTTPException):
+        except web.HTTPException as refused:  # aiohttp's own
+            set_headers(refused)
+            raise
+        except ConnectionError:
             raise
         except Exception as error:  # a mistake of ours: told to the log, not to the client
             _log.exception("%s %s failed", request.method, found.route.path if found.route else "?", exc_info=error)
@@ -89,10 +78,14 @@ class Front:
                 raise ConnectionResetError("the answer had begun") from None
             response = problem_response(internal(request_id))
         if not response.prepared:
+            set_headers(response)
             response.headers["Request-Id"] = request_id
             if request.can_read_body:
                 response.force_close()
-        self._note(request, found.route, response, time.perf_counter() - started)
+        # Afterwards: the answer does not wait for what counts it.
+        asyncio.get_running_loop().call_soon(
+            self._note, request.method, found.route, response.status, time.perf_counter() - started
+        )
         return response
 
     async def _find(self, request: web.Request) -> Found:
@@ -126,11 +119,11 @@ class Front:
             response.headers.update(call.headers)
         return response
 
-    def _note(self, request: web.Request, route: Route | None, response: web.StreamResponse, seconds: float) -> None:
+    def _note(self, method: str, route: Route | None, status: int, seconds: float) -> None:
         path = route.path if route is not None else "other"
-        _log.debug("%s %s gave %s in %.1f ms", request.method, path, response.status, seconds * 1000)
+        _log.debug("%s %s gave %s in %.1f ms", method, path, status, seconds * 1000)
         if self.services is not None:
-            self.services.metrics.request(request.method, path, response.status, seconds)
+            self.services.metrics.request(method, path, status, seconds)
 
 
 def _nothing(request: web.Request, found: Found) -> Refusal:
@@ -138,15 +131,3 @@ def _nothing(request: web.Request, found: Found) -> Refusal:
         methods = ", ".join(found.allowed)
         return Refusal("method_not_allowed", f"This address takes {methods}. Use one of these.", allowed=list(found.allowed))
     return Refusal("not_found", "There is nothing at this address. /v1/docs lists all addresses.")
-
-
-async def _on_prepare(_: web.Request, response: web.StreamResponse) -> None:
-    set_headers(response)
-
-
-async def _expect(_: web.Request) -> None:
-    """Leave "Expect: 100-continue" until the body is wanted: who is refused need not send it."""
-
-
-async def _nowhere(_: web.Request) -> web.StreamResponse:
-    raise AssertionError("the middleware answers everything")

@@ -24,9 +24,11 @@ def set_headers(response: web.StreamResponse) -> None:
     """Set them where the answer has not set them itself. No CORS header is ever set, and none passes."""
     if response.status == 101:
         return
+    headers = response.headers
     for name, value in _ALWAYS.items():
-        response.headers.setdefault(name, value)
-    response.headers["Server"] = "latentgraph"
+        if name not in headers:
+            headers[name] = value
+    headers["Server"] = "latentgraph"
 
 
 def page_policy(host: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from server.api.body import Pace, Part, read_chunks, read_parts
+from server.api.headers import set_headers
 from server.problems import KINDS
 
 if TYPE_CHECKING:
@@ -184,6 +185,11 @@ class Call:
     def if_none_match(self) -> str | None:
         """The value of If-None-Match without quotes; "*" stays "*"."""
         return _unquoted(self.request.headers.get("If-None-Match"))
+
+    async def begin(self, response: web.StreamResponse) -> None:
+        """Send the head of an answer that the handler writes itself."""
+        set_headers(response)
+        await response.prepare(self.request)
 
     def chunks(self, limit_bytes: int) -> AsyncIterator[bytes]:
         """The body as it comes, at most `limit_bytes`. Raises Refusal `too_large` (at once, if its header says so), `too_slow`."""

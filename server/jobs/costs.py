@@ -26,7 +26,7 @@ class Costs:
 
     def __init__(self, past: Mapping[str, Sequence[float]]) -> None:
         self._past = {name: list(seconds)[-SAMPLES:] for name, seconds in past.items()}
-        self._expected: dict[str, float] = {}
+        self._expected = {name: weighted_median(seconds) for name, seconds in self._past.items() if seconds}
         self._changed: set[str] = set()
         self._jobs = 0
 
@@ -35,8 +35,6 @@ class Costs:
         if spec.light:
             return 0.0
         known = self._expected.get(spec.id)
-        if known is None and self._past.get(spec.id):
-            known = self._expected[spec.id] = weighted_median(self._past[spec.id])
         if known is None:
             known = UNKNOWN_DEVICE_S if spec.place == "device" else UNKNOWN_HOST_S
         return known * (spec.devices if spec.place == "device" else 1)
@@ -48,8 +46,9 @@ class Costs:
             at = stack.pop()
             if at not in wanted:
                 wanted.add(at)
-                stack.extend(link.node for link in compiled.links[at].values())
-        return sum(self.seconds_of(compiled.specs[at]) for at in wanted)
+                for link in compiled.links[at].values():
+                    stack.append(link.node)
+        return sum(map(self.seconds_of, map(compiled.specs.__getitem__, wanted)))
 
     def learn(self, nodes: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:  # Any: plain JSON
         """Learn from the nodes of a job that ended; what is to be written down now, often nothing."""
@@ -76,5 +75,5 @@ class Costs:
         if name not in self._past and len(self._past) >= _MOST_TYPES:
             return
         self._past[name] = [*self._past.get(name, ()), seconds][-SAMPLES:]
-        self._expected.pop(name, None)
+        self._expected[name] = weighted_median(self._past[name])  # now: accepting a job is not to wait for it
         self._changed.add(name)

@@ -19,7 +19,7 @@ from server.engine.messages import Ended
 from server.jobs import orders
 from server.jobs.costs import Costs
 from server.jobs.dispatch import Dispatch, Engine, HubListener, UnderWay, found, not_found
-from server.jobs.orders import DEFAULT_LIMITS, QUICK_NODES, Limits, Order, Prepared
+from server.jobs.orders import DEFAULT_LIMITS, Limits, Order, Prepared, is_quick
 from server.jobs.queue import MOST_HOURS, MOST_JOBS, Entry, Queue
 from server.jobs.record import Accepted, Job, JobFilter, JobPage, JobResult, NewJob, new_id
 from server.jobs.store import JobStore, replay
@@ -127,6 +127,8 @@ class Desk(Dispatch):
     async def submit(self, order: Order) -> Accepted:
         """Check an order and accept it durably: when this returns, the job is on the disk."""
         orders.check_form(order, self.limits)
+        if order.idempotency is None and is_quick(order.document):
+            return await self._accept_quickly(order)
         return await self._once(order.client, order.idempotency, lambda: self._accept_order(order))
 
     async def retry(self, id: str, client: str, idempotency: tuple[str, bytes] | None = None) -> Accepted:
@@ -167,12 +169,22 @@ class Desk(Dispatch):
         new = self._new(prepared, order, order.workflow or order.document.name, order.inputs)
         return await self._accept(new, prepared)
 
+    async def _accept_quickly(self, order: Order) -> Accepted:
+        """The same for what is checked at once, without a task unless something is to be waited for."""
+        self._refuse_draining()
+        prepared = orders.prepare(order.document, order.inputs, order.targets, self._catalogue.specs, self.limits)
+        new = self._new(prepared, order, order.workflow or order.document.name, order.inputs)
+        if prepared.compiled.files:
+            return await self._to_the_end(self._accept(new, prepared))
+        self._queue.admit(new.id, new.cost_s)
+        accepted = self._kept_at_once(new)
+        return accepted if accepted is not None else await self._to_the_end(self._kept_soon(new))
+
     async def _prepared(self, order: Order, specs: Mapping[str, NodeSpec]) -> Prepared:
         def work() -> Prepared:
             return orders.prepare(order.document, order.inputs, order.targets, specs, self.limits)
 
-        is_quick = order.document.node_count <= QUICK_NODES and not order.document.subgraphs
-        return work() if is_quick else await self._in_thread(work)
+        return work() if is_quick(order.document) else await self._in_thread(work)
 
     def _new(self, prepared: Prepared, order: Order, workflow: str, inputs: Mapping[str, Any]) -> NewJob:
         return NewJob(
@@ -201,14 +213,31 @@ class Desk(Dispatch):
                 await self._refuse_missing(prepared.compiled)
             self._refuse_draining()
             self._queue.admit(new.id, new.cost_s)
-            try:
-                accepted = await self._kept(self._store.accept(new))
-            except BaseException:
-                self._queue.release(new.id)
-                raise
+            return self._kept_at_once(new) or await self._kept_soon(new)
         finally:
             self._arriving_files.subtract(new.files)
             self._arriving_files += Counter()  # drops the zeros
+
+    def _kept_at_once(self, new: NewJob) -> Accepted | None:
+        """Have an admitted job kept here and now; None if that would take a while."""
+        try:
+            accepted = self._store.accept_at_once(new)
+        except BaseException:
+            self._queue.release(new.id)
+            raise
+        return None if accepted is None else self._taken_in(new, accepted)
+
+    async def _kept_soon(self, new: NewJob) -> Accepted:
+        """Have an admitted job kept."""
+        try:
+            accepted = await self._kept(self._store.accept(new))
+        except BaseException:
+            self._queue.release(new.id)
+            raise
+        return self._taken_in(new, accepted)
+
+    def _taken_in(self, new: NewJob, accepted: Accepted) -> Accepted:
+        """What the store answered; a job that is new waits from now on."""
         if accepted.replayed:
             self._queue.release(new.id)
             return accepted

@@ -97,6 +97,11 @@ def check_form(order: Order, limits: Limits) -> None:
         raise too_many_nodes(f"{count} nodes", limits.nodes)
 
 
+def is_quick(document: Document) -> bool:
+    """Whether checking it takes so little time that no thread is needed."""
+    return len(document.nodes) <= QUICK_NODES and not document.subgraphs
+
+
 def prepare(
     document: Document, inputs: Mapping[str, Any], targets: tuple[str, ...] | None, specs: Mapping[str, NodeSpec], limits: Limits
 ) -> Prepared:
@@ -169,7 +174,9 @@ def _nodes(document: Document) -> Iterator[tuple[str, Node]]:
 
 def _check_values(values: Iterable[tuple[str, Any]], pointer: str, limits: Limits) -> None:
     for name, value in values:
-        if type(value) in (dict, list):
+        if type(value) is dict and len(value) == 1 and type(text := next(iter(value.values()))) is str:  # a link
+            longest = len(text)
+        elif type(value) in (dict, list):
             if is_deeper_than(value, limits.depth):
                 raise Refusal(
                     "invalid", f'The value of "{name}" nests more than {limits.depth} deep. Flatten it.', pointer=pointer

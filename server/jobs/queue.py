@@ -267,6 +267,8 @@ class Queue:
 
     def upcoming(self, limit: int) -> list[str]:
         """Ids of the waiting jobs in the order in which they would be taken if each took as long as estimated."""
+        if len(self.waiting) <= 1:
+            return list(self.waiting)[:limit]
         ahead = copy.copy(self)
         ahead.waiting, ahead.under_way, ahead._served = dict(self.waiting), dict(self.under_way), set(self._served)
         ahead._ahead_s, ahead._used, ahead._jobs_of = dict(self._ahead_s), dict(self._used), dict(self._jobs_of)

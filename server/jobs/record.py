@@ -16,12 +16,14 @@ FINAL: Final = frozenset(("done", "failed", "cancelled"))
 MOST_TRIES: Final = 3
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+#: Two letters for each ten bits.
+_PAIRS: Final = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 
 def new_id(now_ms: int | None = None) -> str:
     """A job id: 26 letters and digits (ULID in small letters); ids made later sort later, to the millisecond."""
     number = (now_ms if now_ms is not None else time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 class NewJob(NamedTuple):

@@ -30,7 +30,7 @@ from server.jobs.record import (
     JobState,
     NewJob,
 )  # fmt: skip
-from server.jobs.writer import Committer, Lane, ReaderThread, WriterThread
+from server.jobs.writer import Act, Committer, Lane, ReaderThread, WriteLane, WriterThread
 from server.problems import Refusal
 
 FILE_NAME: Final = "jobs.sqlite"
@@ -41,6 +41,12 @@ KEEP_JOBS: Final = 10_000
 #: Ended jobs are counted after so many more (or one in a hundred); jobs that one transaction forgets at most: no write
 #: waits long for it.
 _FORGET_AFTER, _FORGET_AT_ONCE = 64, 200
+#: The uptime is written down in steps of so many seconds: what expires by it takes hours.
+_UPTIME_STEP_S: Final = 1.0
+#: Shorter texts are kept as they are: compressing them takes longer than writing what it saves.
+_PLAIN_BYTES: Final = 2048
+#: How they begin; zlib never begins so (RFC 1950: 0x78).
+_PLAIN: Final = b"="
 
 _COLUMNS: Final = (
     "id, workflow, state, inputs, targets, seeds, files, priority, client, COALESCE(place, CAST(seq AS REAL)), cost_s, tries, created, "
@@ -72,7 +78,7 @@ class JobStore:
 
     def __init__(
         self, path: Path, *, keep_jobs: int = KEEP_JOBS, clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic, lanes: tuple[Callable[[Committer], Lane], Callable[[Path], Lane]] = (WriterThread, ReaderThread),
+        monotonic: Callable[[], float] = time.monotonic, lanes: tuple[Callable[[Committer], WriteLane], Callable[[Path], Lane]] = (WriterThread, ReaderThread),
     ) -> None:  # fmt: skip
         self.path, self.keep_jobs = path, keep_jobs
         self._clock, self._monotonic = clock, monotonic
@@ -84,6 +90,7 @@ class JobStore:
         self._writes, self._reads = lanes[0](self.committer), lanes[1](path)
         self._opened = monotonic()
         self._uptime_before = self._reads.submit(lambda connection: _fact(connection, "uptime_s")).result()
+        self._uptime_written = self._uptime_before
         #: Jobs that ended since those that are kept were last counted, which takes time for each of them.
         self._ended_since = 0
 
@@ -106,12 +113,18 @@ class JobStore:
 
     def accept(self, job: NewJob) -> Future[Accepted]:
         """Keep a job, or give the one that its Idempotency-Key stands for. Refused with `idempotency_mismatch`."""
+        return self._writes.submit(self._accepting(job), lambda connection: _unmake(connection, job.id))
 
+    def accept_at_once(self, job: NewJob) -> Accepted | None:
+        """The same, done when it returns; None if that would take a while, and nothing was done."""
+        return self._writes.at_once(self._accepting(job), lambda connection: _unmake(connection, job.id))
+
+    def _accepting(self, job: NewJob) -> Act[Accepted]:
         def act(connection: sqlite3.Connection) -> Accepted:
             known = _known(connection, job, self.uptime_s) if job.idempotency is not None else None
             return known or Accepted(_insert(connection, job, self._clock(), self.uptime_s))
 
-        return self._writes.submit(act, lambda connection: _unmake(connection, job.id))
+        return act
 
     def start(self, id: str) -> Future[Started | None]:
         """Make a queued job a running one; None if it ended meanwhile."""
@@ -305,7 +318,10 @@ class JobStore:
     # ---- at the end of each transaction ----
 
     def _at_end(self, connection: sqlite3.Connection) -> None:
-        connection.execute("UPDATE facts SET value = ? WHERE name = 'uptime_s'", (self.uptime_s,))
+        uptime_s = self.uptime_s
+        if uptime_s - self._uptime_written >= _UPTIME_STEP_S:
+            connection.execute("UPDATE facts SET value = ? WHERE name = 'uptime_s'", (uptime_s,))
+            self._uptime_written = uptime_s
         if self._ended_since >= max(1, min(_FORGET_AFTER, self.keep_jobs // 100)):
             self._ended_since = 0
             _forget_oldest(connection, self.keep_jobs)
@@ -325,8 +341,8 @@ def _insert(connection: sqlite3.Connection, job: NewJob, now: float, uptime_s: f
             _json(job.files), job.priority, job.client, job.cost_s, now, job.retry_of, job.webhook,
         ),
     )  # fmt: skip
-    connection.execute("INSERT INTO documents VALUES (?, ?)", (job.id, zlib.compress(job.document, 1)))
-    for sha256 in sorted(set(job.files)):
+    connection.execute("INSERT INTO documents VALUES (?, ?)", (job.id, _packed(job.document)))
+    for sha256 in dict.fromkeys(job.files):
         connection.execute("INSERT INTO job_files VALUES (?, ?)", (sha256, job.id))
     if job.idempotency is not None:
         key, digest = job.idempotency
@@ -420,8 +436,8 @@ def _result(connection: sqlite3.Connection, id: str, with_nodes: bool) -> JobRes
     if row is None:
         return None
     try:
-        head = json.loads(zlib.decompress(row[0]))
-        nodes = json.loads(zlib.decompress(row[1])) if with_nodes else ()
+        head = json.loads(_unpacked(row[0]))
+        nodes = json.loads(_unpacked(row[1])) if with_nodes else ()
         return JobResult(**{**head, "messages": tuple(head["messages"])}, nodes=tuple(nodes))
     except (ValueError, zlib.error, KeyError, TypeError):
         return JobResult(messages=("How this job ended was damaged on the disk: only its state is known.",))
@@ -429,12 +445,27 @@ def _result(connection: sqlite3.Connection, id: str, with_nodes: bool) -> JobRes
 
 def _packed_result(result: JobResult) -> tuple[bytes, bytes]:
     head = {name: getattr(result, name) for name in ("seconds", "device_seconds", "outputs", "absent", "messages", "problem")}
-    return zlib.compress(_json(head).encode(), 1), zlib.compress(_json(result.nodes).encode(), 1)
+    return _packed(_json(head).encode()), _packed(_json(result.nodes).encode())
+
+
+def _packed(text: bytes) -> bytes:
+    """A text as it is kept: with a checksum, which zlib gives by itself."""
+    return _PLAIN + zlib.crc32(text).to_bytes(4) + text if len(text) < _PLAIN_BYTES else zlib.compress(text, 1)
+
+
+def _unpacked(kept: bytes) -> bytes:
+    """The text again. Raises zlib.error for what was damaged."""
+    if kept[:1] != _PLAIN:
+        return zlib.decompress(kept)
+    text = kept[5:]
+    if zlib.crc32(text).to_bytes(4) != kept[1:5]:
+        raise zlib.error("the checksum is another one")
+    return text
 
 
 def _document(connection: sqlite3.Connection, id: str) -> bytes | None:
     row = connection.execute("SELECT document FROM documents WHERE job = ?", (id,)).fetchone()
-    return None if row is None else zlib.decompress(row[0])
+    return None if row is None else _unpacked(row[0])
 
 
 def _read(text: str, empty: Any) -> Any:  # Any: plain JSON
@@ -508,4 +539,7 @@ def _strings(connection: sqlite3.Connection, query: str) -> frozenset[str]:
 
 
 def _json(value: Any) -> str:  # Any: plain JSON
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -6,6 +6,7 @@ it works again.
 
 from __future__ import annotations
 
+import math
 import queue
 import sqlite3
 import threading
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from traceback import clear_frames
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -26,13 +28,19 @@ Act = Callable[[sqlite3.Connection], T]
 
 #: A transaction of at most so many writes: the first of them does not wait for ever.
 MOST_IN_ONE: Final = 500
+#: A transaction that takes no longer is quick, and one that comes so long after the last comes alone.
+QUICK_S: Final = 0.002
+REST_S: Final = 0.001
+#: A database that another program holds is tried again so often.
+_LOOK_AGAIN_S: Final = 0.01
 
 
 class Write(NamedTuple):
     """One write: what it does, whom it answers, and what takes it back if it was told failed but proves committed."""
 
     act: Act[Any]
-    future: Future[Any]
+    #: None: who brought it carries it out and has the answer then.
+    future: Future[Any] | None
     undo: Act[None] | None
 
 
@@ -44,6 +52,13 @@ class Lane(Protocol):
 
     def close(self) -> None:
         """Carry out what waits, then let go of the file."""
+
+
+class WriteLane(Lane, Protocol):
+    """A lane for writes."""
+
+    def at_once(self, act: Act[T], undo: Act[None] | None = None) -> T | None:
+        """What `act` gives, carried out here and now where that takes next to no time; None: it is to be submitted."""
 
 
 class _Doubt(NamedTuple):
@@ -62,29 +77,57 @@ class Committer:
 
     def __init__(self, path: Path, at_end: Act[None] = lambda _: None) -> None:
         self._path, self._at_end = path, at_end
-        self._connection: sqlite3.Connection | None = schema.connect(path)
+        self._connection: sqlite3.Connection | None = _opened(path)
         self._number = _batch_of(self._connection)
         self._doubt: _Doubt | None = None
         self._outcomes: list[Any] = []
         #: Why the last transaction failed; "" while all is well.
         self.error = ""
-        #: `time.monotonic` of the last commit.
-        self.committed_at = time.monotonic()
+        #: `time.monotonic` of the last commit, and how long that transaction took.
+        self.committed_at, self._took_s = time.monotonic(), math.inf
 
-    def commit(self, writes: Sequence[Write]) -> None:
-        """Carry the writes out in one transaction, then answer each: with what it gave, its own error, or the disk's refusal."""
-        writes = [write for write in writes if write.future.set_running_or_notify_cancel()]
+    def at_once(self, act: Act[T], undo: Act[None] | None) -> T | None:
+        """What a write gives that is carried out here and now; None if that might take long, and nothing was done.
+
+        It may if the last transaction took long, if another program holds the database, or if the last one ended just
+        now: where writes come one upon the other, they are to share transactions. Raises the write's own error, Refusal
+        if the disk does not take it.
+        """
+        connection = self._connection
+        if connection is None or self._took_s > QUICK_S or time.monotonic() - self.committed_at < REST_S:
+            return None
         try:
-            self._carry_out(self._open(), writes)
-            outcomes: list[Any] = self._outcomes
-            self.error = ""
-        except Exception as error:  # whatever it is: who waits must be answered, and the thread must live on
-            outcomes = self._after(error, writes)
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error:
+            return None
+        [outcome] = self._outcomes_of([Write(act, None, undo)])
+        if isinstance(outcome, Exception):
+            raise outcome
+        given: T = outcome
+        return given
+
+    def commit(self, writes: Sequence[Write], then: Callable[[], None] = lambda: None) -> None:
+        """Carry the writes out in one transaction, then answer each: with what it gave, its own error, or the disk's refusal.
+
+        `then` is called in between.
+        """
+        writes = [write for write in writes if write.future is not None and write.future.set_running_or_notify_cancel()]
+        outcomes = self._outcomes_of(writes)
+        then()
         for write, outcome in zip(writes, outcomes, strict=True):
+            assert write.future is not None
             if isinstance(outcome, Exception):
                 write.future.set_exception(outcome)
             else:
                 write.future.set_result(outcome)
+
+    def _outcomes_of(self, writes: Sequence[Write]) -> list[Any]:
+        try:
+            self._carry_out(self._open(), writes)
+            self.error = ""
+            return self._outcomes
+        except Exception as error:  # whatever it is: who waits must be answered, and the thread must live on
+            return self._after(error, writes)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -95,10 +138,13 @@ class Committer:
 
     def _carry_out(self, connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
         self._outcomes = []
-        before = connection.total_changes
-        connection.execute("BEGIN IMMEDIATE")
+        before, started = connection.total_changes, time.monotonic()
+        if not connection.in_transaction:
+            _begin(connection)
         for write in writes:
-            self._outcomes.append(_one(connection, write.act))
+            self._outcomes.append(_one(connection, write.act, len(writes) == 1))
+        if not connection.in_transaction:  # the only write failed, and everything was rolled back with it
+            return
         if connection.total_changes == before:
             connection.execute("ROLLBACK")
             return
@@ -107,9 +153,10 @@ class Committer:
         connection.execute("COMMIT")
         self._number += 1
         self.committed_at = time.monotonic()
+        self._took_s = self.committed_at - started
 
     def _after(self, error: Exception, writes: Sequence[Write]) -> list[Any]:
-        self.error = schema.refusal_of(error).message
+        self.error, self._took_s = schema.refusal_of(error).message, math.inf
         failed = [schema.refusal_of(error) for _ in writes]  # one each: a raise adds frames to an error
         connection = self._connection
         if connection is None:
@@ -132,7 +179,7 @@ class Committer:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            connection = schema.connect(self._path)
+            connection = _opened(self._path)
             try:
                 self._settle(connection)
             except BaseException:
@@ -146,7 +193,7 @@ class Committer:
         self._number = _batch_of(connection)
         doubt = self._doubt
         if doubt is not None and self._number >= doubt.number and doubt.undos:
-            connection.execute("BEGIN IMMEDIATE")
+            _begin(connection)
             for undo in doubt.undos:
                 undo(connection)
             connection.execute("COMMIT")
@@ -154,12 +201,17 @@ class Committer:
 
 
 class WriterThread:
-    """The lane for writes: one thread that takes all that wait at once."""
+    """The lane for writes: one thread that takes all that wait at once.
+
+    `at_once` carries a write out in the caller's thread: two changes of threads take about as long as a quick commit.
+    """
 
     def __init__(self, committer: Committer) -> None:
         self._committer = committer
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._lock, self._is_closed = threading.Lock(), False
+        #: Writes that the thread has not carried out.
+        self._pending = 0
         # A daemon: a disk that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="jobs-writer", daemon=True)
         self._thread.start()
@@ -171,8 +223,14 @@ class WriterThread:
             if self._is_closed:
                 future.set_exception(_closed())
             else:
+                self._pending += 1
                 self._waiting.put(Write(act, future, undo))
         return future
+
+    def at_once(self, act: Act[T], undo: Act[None] | None = None) -> T | None:
+        """What `act` gives, carried out here and now; None, while others wait or it may take long: it is to be submitted."""
+        with self._lock:  # the thread takes nothing meanwhile
+            return None if self._pending or self._is_closed else self._committer.at_once(act, undo)
 
     def close(self) -> None:
         """Write what waits, then let go of the file."""
@@ -191,10 +249,14 @@ class WriterThread:
                     break
             writes = [write for write in batch if write is not None]
             if writes:
-                self._committer.commit(writes)
+                self._committer.commit(writes, partial(self._carried_out, len(writes)))
             if batch[-1] is None:
                 self._committer.close()
                 return
+
+    def _carried_out(self, count: int) -> None:
+        with self._lock:
+            self._pending -= count
 
 
 class ReaderThread:
@@ -255,17 +317,42 @@ def _in_one_view(connection: sqlite3.Connection, act: Act[T]) -> T:
         connection.execute("ROLLBACK")
 
 
-def _one(connection: sqlite3.Connection, act: Act[Any]) -> Any:
-    """What one write gives, or its error, which it has to itself. A failing disk is everybody's: it is raised."""
-    connection.execute("SAVEPOINT one")
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection that tells at once that another program holds the database, see `_begin`."""
+    connection = schema.connect(path)
+    connection.execute("PRAGMA busy_timeout = 0")
+    return connection
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Begin a transaction that writes; if another program has one, wait for it for `schema.BUSY_SECONDS`."""
+    end = time.monotonic() + schema.BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _one(connection: sqlite3.Connection, act: Act[Any], is_alone: bool) -> Any:
+    """What one write gives, or its error, which it has to itself: if it is alone, the transaction is over then.
+
+    A failing disk is everybody's: it is raised.
+    """
+    if not is_alone:
+        connection.execute("SAVEPOINT one")
     try:
         outcome = act(connection)
     except Exception as error:  # reported as this write's result
         if schema.is_of_the_disk(error):
             raise
-        connection.execute("ROLLBACK TO one")
+        connection.execute("ROLLBACK" if is_alone else "ROLLBACK TO one")
         outcome = error
-    connection.execute("RELEASE one")
+    if not is_alone:
+        connection.execute("RELEASE one")
     return outcome
 
 

@@ -101,6 +101,39 @@ def test_an_integer_of_five_thousand_digits_is_refused_shortly() -> None:
     assert len(str(caught.value)) < 200
 
 
+KEYS = st.sampled_from(["a", "b", "a:", '"', '":', ' "', "\\", '\\":', "{"])
+SPACES = st.sampled_from(["", " ", "\n\t "])
+
+
+@st.composite
+def objects(draw: st.DrawFn, depth: int = 3) -> str:
+    """The text of an object whose keys may stand in it twice, and whose strings look like keys and their ends."""
+    members = []
+    for _ in range(draw(st.integers(0, 3))):
+        value = draw(objects(depth - 1)) if depth and draw(st.booleans()) else json.dumps(draw(KEYS))
+        members.append(f"{json.dumps(draw(KEYS))}{draw(SPACES)}:{draw(SPACES)}{value}")
+    return "{" + ",".join(members) + "}"
+
+
+@settings(max_examples=400, deadline=None)
+@given(objects())
+def test_a_key_that_stands_twice_is_refused_wherever_and_no_other_is(text: str) -> None:
+    doubled: list[str] = []
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in members]
+        doubled.extend(key for key in set(keys) if keys.count(key) > 1)
+        return dict(members)
+
+    value = json.loads(text, object_pairs_hook=pairs)
+    if not doubled:
+        assert read_json(text) == value
+        return
+    with pytest.raises(JsonError) as caught:
+        read_json(text)
+    assert {flaw.code for flaw in caught.value.flaws} == {"duplicate_key"}
+
+
 def test_a_million_double_keys_are_refused_in_a_short_message() -> None:
     with pytest.raises(JsonError) as caught:
         read_json("{" + ",".join(['"a":1'] * 200_000) + "}")

@@ -664,6 +664,15 @@ FAULTS: Final = (
         "inline=media.is_shown and not attachment", 'inline=name.endswith((".png", ".svg")) and not attachment',
         ("tests/server/api/test_files_routes.py", "tests/server/api/test_outputs_routes.py"),
     ),
+    Fault(
+        "a key may stand twice", "graph/jsontext.py",
+        "    return text.count(\":\") == members or len(_KEY_END.findall(text)) == members\n", "    return True\n",
+        ("tests/graph/test_jsontext.py",),
+    ),
+    Fault(
+        "keys before a space are not counted", "graph/jsontext.py",
+        "len(_KEY_END.findall(text)) == members", "text.count('\":') == members", ("tests/graph/test_jsontext.py",),
+    ),
     # ---- jobs ----
     Fault(
         "a job is answered before its commit", "server/jobs/writer.py",
@@ -671,6 +680,32 @@ FAULTS: Final = (
         "        for write, outcome in zip(writes, self._outcomes):\n"
         "            (write.future.set_exception if isinstance(outcome, Exception) else write.future.set_result)(outcome)\n"
         '        writes.clear(), self._outcomes.clear()\n        connection.execute("COMMIT")\n        self._number += 1\n', (JOBS["store"], JOBS_KILLED),
+    ),
+    Fault(
+        "a write passes those that wait", "server/jobs/writer.py",
+        "return None if self._pending or self._is_closed else", "return None if self._is_closed else", (JOBS["store"],),
+    ),
+    Fault(
+        "the loop waits for a slow disk", "server/jobs/writer.py",
+        "self._took_s > QUICK_S or ", "", (JOBS["store"],),
+    ),
+    Fault(
+        "writes that come in a row do not share transactions", "server/jobs/writer.py",
+        " or time.monotonic() - self.committed_at < REST_S", "", (JOBS["store"],),
+    ),
+    Fault(
+        "a disk that failed is taken for a quick one", "server/jobs/writer.py",
+        "self.error, self._took_s = schema.refusal_of(error).message, math.inf",
+        "self.error = schema.refusal_of(error).message", (JOBS["store"],),
+    ),
+    Fault(
+        "a job that was refused at once keeps its place", "server/jobs/desk.py",
+        "            accepted = self._store.accept_at_once(new)\n        except BaseException:\n            self._queue.release(new.id)\n",
+        "            accepted = self._store.accept_at_once(new)\n        except BaseException:\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "a short document has no checksum", "server/jobs/store.py",
+        "    if zlib.crc32(text)", "    if False and zlib.crc32(text)", (JOBS["store"],),
     ),
     Fault(
         "a commit is not synced", "server/jobs/schema.py",

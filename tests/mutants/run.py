@@ -109,6 +109,9 @@ def main(arguments: Sequence[str]) -> int:
         numbers = {int(number) for number in arguments[1:]}
         return run([(f"{claim.guarantee:>2}  ", claim.fault, claim.tests) for claim in claims(numbers)])
     chosen = [fault for fault in FAULTS if not arguments or any(name in fault.name for name in arguments)]
+    if not chosen:
+        print(f"No fault's name contains {' or '.join(map(repr, arguments))}; see tests/mutants/faults.py.", file=sys.stderr)
+        return 2
     return run([("", fault, fault.tests) for fault in chosen])
 
 

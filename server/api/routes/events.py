@@ -68,7 +68,7 @@ async def follow(call: Call, stream: Stream) -> web.StreamResponse:
     reader = hub.reader(transport, transport.abort)
     try:
         reader.add(stream, last_id)  # before anything is awaited: the stream of a job that waits is kept by its readers
-        await response.prepare(request)
+        await call.begin(response)
         bound_send_buffer(transport)
         await _write(response, reader, stream)
     except ConnectionResetError:

@@ -17,7 +17,7 @@ from graph.errors import WorkflowError
 from server.api.models import JobId, JsonObject, Model, Name
 from server.api.route import JSON, Answer, Call, route
 from server.jobs.desk import Order
-from server.jobs.hub import outcome_of, rows_of
+from server.jobs.hub import rows_of
 from server.jobs.record import Accepted, Job, JobFilter, JobState
 from server.jobs.rows import Rows
 from server.problems import Refusal
@@ -43,7 +43,7 @@ class JobRequest(Model):
 
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved workflow."""
-    inputs: JsonObject = {}
+    inputs: JsonObject = Field(default_factory=dict)
     """Values of the workflow's named inputs."""
     targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=_MOST_TARGETS)
     """Nodes ("node") or ports ("node.port") that are wanted; without: the named outputs and every effect."""
@@ -255,7 +255,7 @@ async def list_jobs(call: Call, query: JobQuery) -> JobPage:
     """List jobs, newest first."""
     filters = JobFilter(tuple(query.state), query.client, query.workflow, query.cursor, query.limit, query.retry_of)
     page = await call.services.desk.page(filters)
-    return JobPage.model_construct(jobs=[JobSummary.model_construct(**_summary(call, job)) for job in page.jobs], next=page.next)
+    return JobPage.of(jobs=[JobSummary.of(**_summary(call, job)) for job in page.jobs], next=page.next)
 
 
 @route("GET", "/v1/jobs/{id}", tags=("jobs",), refuses=("not_found",))
@@ -276,7 +276,7 @@ async def read_nodes(call: Call, id: JobId, query: NodeQuery) -> NodePage:
     else:
         found, total = rows.elements(query.node, query.state, query.offset, query.limit)
     end = query.offset + len(found)
-    return NodePage.model_construct(rows=found, total=total, next=end if found and end < total else None)
+    return NodePage.of(rows=found, total=total, next=end if found and end < total else None)
 
 
 @route("GET", "/v1/jobs/{id}/document", tags=("jobs",), refuses=("not_found",))
@@ -434,16 +434,15 @@ def _summary(call: Call, job: Job) -> dict[str, Any]:
 def _view(call: Call, job: Job, rows: Rows) -> JobView:
     shown, omitted = rows.shown()
     result = job.result
-    outcome = outcome_of(job)
-    return JobView.model_construct(
+    return JobView.of(
         **_summary(call, job),
         device_seconds=result.device_seconds if result is not None else None,
         nodes=shown,
         counts=rows.counts(),
         omitted=omitted,
         messages=list(rows.messages),
-        outputs=outcome.get("outputs", {}),
-        absent=outcome.get("absent", {}),
+        outputs=dict(result.outputs) if result is not None else {},
+        absent=dict(result.absent) if result is not None else {},
     )
 
 

@@ -86,7 +86,7 @@ async def served(
     port = listener.getsockname()[1]
     keys = Keys(TOKEN, SECRET, port)
     front = Front(Names.of(port, configuration.hosts, configuration.origins), keys, light_table())
-    connections = Connections(front.application(), configuration.limits())
+    connections = Connections(front.answer, configuration.limits())
     table = whole_table() if whole else Table(routes or (), bind(list(routes or ())))
     health = Health(home, configuration.min_free_bytes)
     services = Services(configuration, keys, Metrics(), health, front.guesses, table.bindings)

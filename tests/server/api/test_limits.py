@@ -494,7 +494,7 @@ def test_the_kernel_drops_a_client_that_does_not_take_the_rest_of_an_answer(home
             _, writer = await asyncio.open_connection("127.0.0.1", server.port)
             while not server.connections.count:
                 await asyncio.sleep(0)
-            one = server.connections._runner.server.connections[0].transport.get_extra_info("socket")  # type: ignore[union-attr]
+            one = server.connections._server.connections[0].transport.get_extra_info("socket")  # type: ignore[union-attr]
             assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 7000
             writer.close()
 

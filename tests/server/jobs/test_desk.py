@@ -57,6 +57,26 @@ def test_without_an_engine_jobs_are_accepted_and_wait_for_one(home: Path) -> Non
     run(work())
 
 
+@pytest.mark.parametrize("key", [None, ("again", b"")])
+def test_a_job_that_the_disk_refuses_at_once_takes_no_place_in_the_queue(
+    home: Path, monkeypatch: pytest.MonkeyPatch, key: tuple[str, bytes] | None
+) -> None:
+    def full(_: object) -> None:
+        raise Refusal("disk_full", "The disk is full.")
+
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            with monkeypatch.context() as broken:
+                broken.setattr(made.store, "accept_at_once", full)
+                with pytest.raises(Refusal, match="The disk is full"):
+                    await made.desk.submit(order(idempotency=key))
+            assert (made.desk._queue._reserved, made.desk.queue_facts().seconds) == ({}, 0.0)
+            await made.desk.submit(order(idempotency=key))
+            assert made.desk.queue_facts().queued == 1
+
+    run(work())
+
+
 def test_missing_files_are_refused_by_name_and_nothing_is_kept(home: Path) -> None:
     document = workflow(
         {"open": n("open_picture", file={"file": "cat.png", "sha256": SHA}), "save": n("save", picture=link("open.picture"))}

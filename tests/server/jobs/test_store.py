@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import sqlite3
 import stat
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.jobs import schema
+from server.jobs import schema, writer
 from server.jobs.record import FINAL, JobFilter, JobResult, new_id
 from server.jobs.store import FILE_NAME, KEY_SECONDS, JobStore
 from server.jobs.writer import Committer, Write
@@ -128,6 +130,21 @@ def test_a_result_that_the_disk_damaged_hides_no_other_job(store: JobStore) -> N
     connection.close()
     told = {job.id: job.result.messages for job in value(store.page(JobFilter())).jobs}
     assert told == {good: (), bad: ("How this job ended was damaged on the disk: only its state is known.",)}
+
+
+@pytest.mark.parametrize("length", [20, 5000])
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.999])
+def test_a_bit_that_the_disk_turned_in_a_document_is_found(store: JobStore, length: int, place: float) -> None:
+    id = ended(store, document=json.dumps({"text": "ab" * length}).encode())
+    [[kept]] = raw(store, "SELECT document FROM documents WHERE job = ?", id)
+    turned = bytearray(kept)
+    turned[int(len(turned) * place)] ^= 1
+    connection = sqlite3.connect(store.path, isolation_level=None)
+    connection.execute("DROP TRIGGER document_is_frozen")
+    connection.execute("UPDATE documents SET document = ? WHERE job = ?", (bytes(turned), id))
+    connection.close()
+    with pytest.raises(Refusal, match="damaged on the disk: it cannot be run again as it was"):
+        value(store.frozen(id))
 
 
 def test_the_retries_of_a_job_are_found(store: JobStore) -> None:
@@ -460,6 +477,130 @@ def test_a_write_after_the_close_is_refused_and_not_left_waiting(open_store: Ope
     store.close()
     with pytest.raises(Refusal, match="The job database is closed"):
         value(store.accept(new()))
+
+
+# ---- writes that come alone ----
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, store: JobStore) -> JobStore:
+    """A store that takes every disk for quick and every write for one that comes alone, after its first commit."""
+    monkeypatch.setattr(writer, "QUICK_S", 1e9)
+    monkeypatch.setattr(writer, "REST_S", 0.0)
+    accepted(store)
+    return store
+
+
+def jobs_in(store: JobStore) -> set[str]:
+    return {row[0] for row in raw(store, "SELECT id FROM jobs")}
+
+
+def test_a_job_that_comes_alone_is_kept_by_who_brings_it(quick: JobStore) -> None:
+    threads: list[str] = []
+    given = quick._writes.at_once(lambda connection: threads.append(threading.current_thread().name) or "given")
+    assert (given, threads) == ("given", [threading.current_thread().name])
+    job = new()
+    kept = quick.accept_at_once(job)
+    assert kept is not None
+    assert (kept.job.id, kept.replayed, job.id in jobs_in(quick)) == (job.id, False, True)
+
+
+def test_nothing_is_kept_at_once_before_the_disk_was_seen_to_be_quick(open_store: OpenStore) -> None:
+    store = open_store()
+    assert store.accept_at_once(new()) is None
+    assert jobs_in(store) == set()
+
+
+@pytest.mark.parametrize(("name", "value"), [("QUICK_S", 0.0), ("REST_S", math.inf)])
+def test_a_slow_disk_and_writes_in_a_row_are_for_the_thread(
+    quick: JobStore, monkeypatch: pytest.MonkeyPatch, name: str, value: float
+) -> None:
+    monkeypatch.setattr(writer, name, value)
+    before = jobs_in(quick)
+    assert quick.accept_at_once(new()) is None
+    assert jobs_in(quick) == before
+
+
+def test_a_write_does_not_pass_those_that_wait(quick: JobStore) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    class Slow:
+        def commit(self, writes: list[Write], then: Callable[[], None]) -> None:
+            begun.set()
+            assert may_end.wait(PATIENCE)
+            quick.committer.commit(writes, then)
+
+        def at_once(self, act: Callable[[sqlite3.Connection], str], undo: object) -> str | None:
+            return quick.committer.at_once(act, None)
+
+        def close(self) -> None:
+            pass
+
+    lane = writer.WriterThread(Slow())  # type: ignore[arg-type]
+    first = lane.submit(lambda _: "first")
+    assert begun.wait(PATIENCE)
+    assert lane.at_once(lambda _: "passed") is None
+    may_end.set()
+    assert value(first) == "first"
+    assert lane.at_once(lambda _: "at once") == "at once"
+    lane.close()
+
+
+def test_a_database_that_another_program_holds_is_not_waited_for(quick: JobStore) -> None:
+    other = sqlite3.connect(quick.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert quick.accept_at_once(new()) is None
+    waiting = quick.accept(new())
+    other.execute("ROLLBACK")
+    other.close()
+    assert value(waiting).job.id in jobs_in(quick)
+
+
+def test_a_database_that_another_program_keeps_is_told(quick: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "BUSY_SECONDS", 0.0)
+    other = sqlite3.connect(quick.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Refusal, match="Another program holds the job database"):
+        value(quick.accept(new()))
+    other.close()
+    assert accepted(quick) in jobs_in(quick)
+
+
+def test_a_write_of_its_own_that_is_refused_leaves_nothing(quick: JobStore) -> None:
+    def bad(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO costs VALUES ('bad', '[1]')")
+        raise Refusal("conflict", "no")
+
+    with pytest.raises(Refusal, match="no"):
+        quick._writes.at_once(bad)
+    assert isinstance(quick._writes.submit(bad).exception(PATIENCE), Refusal)
+    assert value(quick.costs()) == {}
+    assert quick.accept_at_once(new()) is not None
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR])
+def test_a_disk_that_fails_is_told_to_who_brings_a_job_and_then_tried_by_the_thread(quick: JobStore, code: int) -> None:
+    failing(quick, code, after=False)
+    job = new()
+    with pytest.raises(Refusal) as refused:
+        quick.accept_at_once(job)
+    assert refused.value.code == "disk_full"
+    assert quick.accept_at_once(new()) is None
+    assert job.id not in jobs_in(quick)
+    accepted(quick)
+    assert quick.accept_at_once(new()) is not None
+
+
+def test_a_job_whose_commit_was_told_wrongly_to_have_failed_is_accepted(quick: JobStore) -> None:
+    failing(quick, sqlite3.SQLITE_IOERR, after=True)
+    kept = quick.accept_at_once(new())
+    assert kept is not None
+    assert kept.job.id in jobs_in(quick)
+
+
+def test_a_closed_store_keeps_nothing_at_once(quick: JobStore) -> None:
+    quick.close()
+    assert quick.accept_at_once(new()) is None
 
 
 # ---- opening ----
