@@ -235,7 +235,7 @@ def rows() -> list[Row]:
     parts = (
         f"n {ACCEPTS} each in {ROUNDS} rounds, by turns; commit {bare:.2f} ms, POST {post:.2f} ms, a GET without disk {get:.2f} ms; "
         f"a server that does nothing but such a commit {other:.2f} ms ({other / bare:.1f} x); "
-        f"commits one upon the other {hot:.2f} ms each ({post / hot:.1f} x)"
+        f"commits one upon the other {hot:.2f} ms each ({post / hot:.1f} x); met where a commit takes {post - bare:.1f} ms or longer"
     )
     found.append(row("POST to 202 / bare commit", [one.post / one.bare for one in rounds], "x", at_most=2, note=parts))
     found.append(row(f"{JOBS} jobs of {NODES} nodes, {CLIENTS} clients", rates, "jobs/s", at_least=250, note=note))
