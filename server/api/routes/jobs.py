@@ -222,7 +222,7 @@ class QueueView(Model):
     answers=202,
     tags=("jobs",),
     refuses=(
-        "not_found", "invalid", "invalid_workflow", "idempotency_mismatch", "queue_full", "draining",
+        "not_found", "invalid", "invalid_workflow", "idempotency_mismatch", "conflict", "queue_full", "draining",
         "catalogue_unavailable", "disk_full",
     ),
     idempotent=True,

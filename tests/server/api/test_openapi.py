@@ -98,6 +98,13 @@ def test_a_replayed_job_and_a_server_that_is_not_ready_are_answers_of_the_docume
         assert content.keys() == {"application/json", "application/problem+json"}
 
 
+def test_the_key_of_a_job_that_was_deleted_is_an_answer_of_the_document(document: dict[str, Any]) -> None:
+    """It was answered 409 where the document knew none: found by ten minutes of schemathesis."""
+    for path in ("/v1/jobs", "/v1/jobs/{id}/retry"):
+        content = document["paths"][path]["post"]["responses"]["409"]["content"]["application/problem+json"]
+        assert "conflict" in json.dumps(content)
+
+
 def test_an_answer_of_several_types_says_each(document: dict[str, Any]) -> None:
     """A number that a port held was answered as JSON where the document spoke of text."""
     answer = document["paths"]["/v1/jobs/{id}/values/{node}/{port}"]["get"]["responses"]["200"]["content"]

@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 30c15e4083ef51bdbbb45952196086cfed13d7dc0610cd6a7404845cbfe47d5d. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 9896d71db9881cdd10072ba8fb4c2db9734da922d19d42a08f3259f55b6bb10d. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1580,7 +1580,6 @@ export interface components {
             /**
              * Inputs
              * @description Values of the workflow's named inputs.
-             * @default {}
              */
             inputs?: {
                 [key: string]: unknown;
