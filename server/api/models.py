@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -11,20 +11,6 @@ class Model(BaseModel):
     """A record at the border: strict, no unknown members, never changed."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
-
-    @classmethod
-    def of(cls, **values: Any) -> Self:  # Any: what the fields say
-        """A record of values that are right already: every field, unchecked. `model_construct` looks at each of them."""
-        found = cls.__new__(cls)
-        given: dict[str, Any] = {
-            "__dict__": values,
-            "__pydantic_fields_set__": set(values),
-            "__pydantic_extra__": None,
-            "__pydantic_private__": None,
-        }
-        for name, value in given.items():
-            object.__setattr__(found, name, value)
-        return found
 
 
 #: A job's id (`server.jobs.record.new_id`).

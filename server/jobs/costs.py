@@ -46,9 +46,8 @@ class Costs:
             at = stack.pop()
             if at not in wanted:
                 wanted.add(at)
-                for link in compiled.links[at].values():
-                    stack.append(link.node)
-        return sum(map(self.seconds_of, map(compiled.specs.__getitem__, wanted)))
+                stack.extend(link.node for link in compiled.links[at].values())
+        return sum(self.seconds_of(compiled.specs[at]) for at in wanted)
 
     def learn(self, nodes: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:  # Any: plain JSON
         """Learn from the nodes of a job that ended; what is to be written down now, often nothing."""

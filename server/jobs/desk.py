@@ -165,30 +165,30 @@ class Desk(Dispatch):
     async def _accept_order(self, order: Order) -> Accepted:
         self._refuse_draining()
         specs = self._catalogue.specs
-        prepared = await self._prepared(order, specs)
-        new = self._new(prepared, order, order.workflow or order.document.name, order.inputs)
-        return await self._accept(new, prepared)
+        if is_quick(order.document):
+            prepared = self._prepared(order, specs)
+        else:
+            prepared = await self._in_thread(lambda: self._prepared(order, specs))
+        return await self._accept(self._new(prepared, order), prepared)
 
     async def _accept_quickly(self, order: Order) -> Accepted:
         """The same for what is checked at once, without a task unless something is to be waited for."""
         self._refuse_draining()
-        prepared = orders.prepare(order.document, order.inputs, order.targets, self._catalogue.specs, self.limits)
-        new = self._new(prepared, order, order.workflow or order.document.name, order.inputs)
+        prepared = self._prepared(order, self._catalogue.specs)
+        new = self._new(prepared, order)
         if prepared.compiled.files:
             return await self._to_the_end(self._accept(new, prepared))
         self._queue.admit(new.id, new.cost_s)
         accepted = self._kept_at_once(new)
         return accepted if accepted is not None else await self._to_the_end(self._kept_soon(new))
 
-    async def _prepared(self, order: Order, specs: Mapping[str, NodeSpec]) -> Prepared:
-        def work() -> Prepared:
-            return orders.prepare(order.document, order.inputs, order.targets, specs, self.limits)
+    def _prepared(self, order: Order, specs: Mapping[str, NodeSpec]) -> Prepared:
+        return orders.prepare(order.document, order.inputs, order.targets, specs, self.limits)
 
-        return work() if is_quick(order.document) else await self._in_thread(work)
-
-    def _new(self, prepared: Prepared, order: Order, workflow: str, inputs: Mapping[str, Any]) -> NewJob:
+    def _new(self, prepared: Prepared, order: Order) -> NewJob:
+        workflow = order.workflow or order.document.name
         return NewJob(
-            new_id(), workflow, prepared.document, dict(inputs), order.targets, prepared.seeds, prepared.files, order.priority,
+            new_id(), workflow, prepared.document, dict(order.inputs), order.targets, prepared.seeds, prepared.files, order.priority,
             order.client, self._costs.of(prepared.compiled, prepared.roots), None, order.webhook, order.idempotency,
         )  # fmt: skip
 

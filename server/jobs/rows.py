@@ -211,7 +211,7 @@ class Rows:
 
     def counts(self) -> dict[str, int]:
         """How many nodes are in each state."""
-        return dict(Counter([row.state for row in self])) if len(self) else {}
+        return dict(Counter(row.state for row in self))
 
     def shown(self) -> tuple[list[Plain], int]:
         """Rows for a snapshot, in order, and how many were left out: of too many, those that say least."""

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from tests.bench import least
 from tests.bench.table import BusyElsewhere, Row, row, show
-from tests.rig.serving import Server, chain, install_pack, make_catalogue, running
+from tests.rig.serving import ROOT, Server, chain, install_pack, make_catalogue, running
 
 STARTS, ACCEPTS, ROUNDS = 9, 200, 3
 JOBS, CLIENTS, NODES = 500, 16, 5
@@ -63,9 +63,12 @@ class OnePacket:
         request = f"{method} {path} HTTP/1.1\r\n{self._head}Content-Length: {len(content)}\r\n\r\n".encode() + content
         started = time.perf_counter()
         self._socket.sendall(request)
-        answer = self._socket.recv(65536)
+        answer = b""
         while not _is_whole(answer):
-            answer += self._socket.recv(65536)
+            part = self._socket.recv(65536)
+            if not part:
+                raise RuntimeError(f"{method} {path}: the server closed the connection after {answer[:500]!r}")
+            answer += part
         took_s = time.perf_counter() - started
         if not answer.startswith(b"HTTP/1.1 2"):
             raise RuntimeError(f"{method} {path} gave {answer[:500]!r}")
@@ -166,7 +169,7 @@ def accepting(server: Server, folder: Path) -> list[Accepting]:
 def least_server(folder: Path) -> Iterator[OnePacket]:
     """A connection to `tests.bench.least`, which runs in a process of its own."""
     command = [sys.executable, "-m", "tests.bench.least", str(folder / "least.sqlite")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield OnePacket(int(process.stdout.readline()), "")

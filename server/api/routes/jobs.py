@@ -255,7 +255,7 @@ async def list_jobs(call: Call, query: JobQuery) -> JobPage:
     """List jobs, newest first."""
     filters = JobFilter(tuple(query.state), query.client, query.workflow, query.cursor, query.limit, query.retry_of)
     page = await call.services.desk.page(filters)
-    return JobPage.of(jobs=[JobSummary.of(**_summary(call, job)) for job in page.jobs], next=page.next)
+    return JobPage.model_construct(jobs=[JobSummary.model_construct(**_summary(call, job)) for job in page.jobs], next=page.next)
 
 
 @route("GET", "/v1/jobs/{id}", tags=("jobs",), refuses=("not_found",))
@@ -276,7 +276,7 @@ async def read_nodes(call: Call, id: JobId, query: NodeQuery) -> NodePage:
     else:
         found, total = rows.elements(query.node, query.state, query.offset, query.limit)
     end = query.offset + len(found)
-    return NodePage.of(rows=found, total=total, next=end if found and end < total else None)
+    return NodePage.model_construct(rows=found, total=total, next=end if found and end < total else None)
 
 
 @route("GET", "/v1/jobs/{id}/document", tags=("jobs",), refuses=("not_found",))
@@ -434,7 +434,7 @@ def _summary(call: Call, job: Job) -> dict[str, Any]:
 def _view(call: Call, job: Job, rows: Rows) -> JobView:
     shown, omitted = rows.shown()
     result = job.result
-    return JobView.of(
+    return JobView.model_construct(
         **_summary(call, job),
         device_seconds=result.device_seconds if result is not None else None,
         nodes=shown,
