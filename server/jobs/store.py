@@ -43,6 +43,8 @@ KEEP_JOBS: Final = 10_000
 _FORGET_AFTER, _FORGET_AT_ONCE = 64, 200
 #: The uptime is written down in steps of so many seconds: what expires by it takes hours.
 _UPTIME_STEP_S: Final = 1.0
+#: Jobs with longer documents are for the writer's thread: it compresses them.
+_AT_ONCE_BYTES: Final = 64 * 1024
 #: Shorter texts are kept as they are: compressing them takes longer than writing what it saves.
 _PLAIN_BYTES: Final = 2048
 #: How they begin; zlib never begins so (RFC 1950: 0x78).
@@ -116,7 +118,9 @@ class JobStore:
         return self._writes.submit(self._accepting(job), lambda connection: _unmake(connection, job.id))
 
     def accept_at_once(self, job: NewJob) -> Accepted | None:
-        """The same, done when it returns; None if that would take a while, and nothing was done."""
+        """The same, done when it returns; None if that would take a while, or the disk does not take it: then `accept` is asked."""
+        if len(job.document) > _AT_ONCE_BYTES:
+            return None
         return self._writes.at_once(self._accepting(job), lambda connection: _unmake(connection, job.id))
 
     def _accepting(self, job: NewJob) -> Act[Accepted]:

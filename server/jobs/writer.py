@@ -28,9 +28,13 @@ Act = Callable[[sqlite3.Connection], T]
 
 #: A transaction of at most so many writes: the first of them does not wait for ever.
 MOST_IN_ONE: Final = 500
-#: A transaction that takes no longer is quick, and one that comes so long after the last comes alone.
+#: A commit that takes no longer is quick, and a write that comes so long after the last comes alone.
 QUICK_S: Final = 0.002
 REST_S: Final = 0.001
+#: After a commit that was not quick nothing is carried out at once for so many times as long as it took.
+_WARY: Final = 1000
+#: Commits after which the log is carried into the database; SQLite itself does so after 1000 pages, in the midst of a commit.
+CARRY_AFTER: Final = 50
 #: A database that another program holds is tried again so often.
 _LOOK_AGAIN_S: Final = 0.01
 
@@ -83,28 +87,46 @@ class Committer:
         self._outcomes: list[Any] = []
         #: Why the last transaction failed; "" while all is well.
         self.error = ""
-        #: `time.monotonic` of the last commit, and how long that transaction took.
-        self.committed_at, self._took_s = time.monotonic(), math.inf
+        #: `time.monotonic` of the last commit, and from when on one may be made at once: not before one was seen to be quick.
+        self.committed_at, self._at_once_from = time.monotonic(), math.inf
+        #: Commits since the log was carried into the database.
+        self._uncarried = 0
 
     def at_once(self, act: Act[T], undo: Act[None] | None) -> T | None:
-        """What a write gives that is carried out here and now; None if that might take long, and nothing was done.
+        """What a write gives that is carried out here and now; None if that might take long, or the disk does not take it.
 
-        It may if the last transaction took long, if another program holds the database, or if the last one ended just
-        now: where writes come one upon the other, they are to share transactions. Raises the write's own error, Refusal
-        if the disk does not take it.
+        None stands for a write that is to be committed by `commit`: then it is as if nothing was done. It might take long
+        if a commit was slow not long ago, if another program holds the database, if the log is to be carried over, or if
+        the last commit was just now: where writes come one upon the other, they are to share transactions. Raises the
+        write's own error.
         """
-        connection = self._connection
-        if connection is None or self._took_s > QUICK_S or time.monotonic() - self.committed_at < REST_S:
+        connection, now = self._connection, time.monotonic()
+        if connection is None or now < self._at_once_from or now - self.committed_at < REST_S or self.has_long_log:
             return None
+        write = Write(act, None, undo)
         try:
             connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error:
+            self._carry_out(connection, [write])
+        except Exception as error:
+            self._take_back(error, [write])
             return None
-        [outcome] = self._outcomes_of([Write(act, None, undo)])
+        [outcome] = self._outcomes
         if isinstance(outcome, Exception):
             raise outcome
         given: T = outcome
         return given
+
+    @property
+    def has_long_log(self) -> bool:
+        """Whether `carry_log` is to be called."""
+        return self._uncarried >= CARRY_AFTER
+
+    def carry_log(self) -> None:
+        """Carry what the log holds into the database, as far as no reader needs it. No write waits for it."""
+        self._uncarried = 0
+        if self._connection is not None:
+            with suppress(sqlite3.Error):  # the log has it, and the next commit tells what is wrong
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def commit(self, writes: Sequence[Write], then: Callable[[], None] = lambda: None) -> None:
         """Carry the writes out in one transaction, then answer each: with what it gave, its own error, or the disk's refusal.
@@ -138,7 +160,7 @@ class Committer:
 
     def _carry_out(self, connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
         self._outcomes = []
-        before, started = connection.total_changes, time.monotonic()
+        before = connection.total_changes
         if not connection.in_transaction:
             _begin(connection)
         for write in writes:
@@ -150,32 +172,46 @@ class Committer:
             return
         self._at_end(connection)
         connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'batch'")
+        started = time.monotonic()
         connection.execute("COMMIT")
         self._number += 1
-        self.committed_at = time.monotonic()
-        self._took_s = self.committed_at - started
+        self._uncarried += 1
+        self.committed_at = now = time.monotonic()
+        if now - started > QUICK_S:
+            self._at_once_from = now + _WARY * (now - started)
+        elif self._at_once_from == math.inf:
+            self._at_once_from = now
 
     def _after(self, error: Exception, writes: Sequence[Write]) -> list[Any]:
-        self.error, self._took_s = schema.refusal_of(error).message, math.inf
         failed = [schema.refusal_of(error) for _ in writes]  # one each: a raise adds frames to an error
-        connection = self._connection
-        if connection is None:
+        if not self._take_back(error, writes):
             return failed
-        if not schema.is_undecided(error):
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            return failed
-        # A second sync that succeeds proves nothing of what the first one was to write (PostgreSQL's lesson of 2018): what
-        # counts is what a new connection finds.
-        number = self._number + 1
-        self.close()
-        self._doubt = _Doubt(number, [])
+        doubt, self._doubt = self._doubt, None  # what was committed counts: nobody was told anything yet
+        assert doubt is not None
         try:
             self._open()
         except (sqlite3.Error, OSError, Refusal):
-            self._doubt = _Doubt(number, [write.undo for write in writes if write.undo is not None])
+            self._doubt = doubt
             return failed
-        return self._outcomes if self._number >= number else failed
+        return self._outcomes if self._number >= doubt.number else failed
+
+    def _take_back(self, error: Exception, writes: Sequence[Write]) -> bool:
+        """Leave nothing of a transaction that failed; True if it may have been committed nevertheless.
+
+        Then the connection is given up and `_settle` takes the writes back: a second sync that succeeds proves nothing of
+        what the first one was to write (PostgreSQL's lesson of 2018), and what counts is what a new connection finds.
+        """
+        self.error, self._at_once_from = schema.refusal_of(error).message, math.inf
+        connection = self._connection
+        if connection is None:  # it had not begun
+            return False
+        if not schema.is_undecided(error):
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            return False
+        self.close()
+        self._doubt = _Doubt(self._number + 1, [write.undo for write in writes if write.undo is not None])
+        return True
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -250,9 +286,17 @@ class WriterThread:
             writes = [write for write in batch if write is not None]
             if writes:
                 self._committer.commit(writes, partial(self._carried_out, len(writes)))
+                self._carry_log()
             if batch[-1] is None:
                 self._committer.close()
                 return
+
+    def _carry_log(self) -> None:
+        if self._committer.has_long_log:
+            with self._lock:
+                self._pending += 1  # nothing passes it
+            self._committer.carry_log()
+            self._carried_out(1)
 
     def _carried_out(self, count: int) -> None:
         with self._lock:
