@@ -765,6 +765,11 @@ FAULTS: Final = (
         "key=lambda name: (self._turn(name), clients[name][0])", "key=lambda name: clients[name][0]", (JOBS["queue"], JOBS["desk"]),
     ),
     Fault(
+        "the order that is told is not the one that comes", "server/jobs/queue.py",
+        "heapreplace(line, (ahead._turn(client), following, client))", "heapreplace(line, (self._turn(client), following, client))",
+        (JOBS["queue"],),
+    ),
+    Fault(
         "a retry draws new seeds", "server/jobs/desk.py",
         "name: job.seeds.get(name, seed) for name, seed", "name: seed for name, seed",
         (f"{JOBS['desk']}::test_a_retry_is_a_new_job_with_the_same_document_and_seeds",),
