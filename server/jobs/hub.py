@@ -463,10 +463,9 @@ class Hub:
             self._on_ended(job)
 
     def deleted(self, id: str) -> None:
-        """A job that had ended was deleted."""
-        live = self._live.pop(id, None)
-        if live is not None:
-            self._tell(self._all, "deleted", lambda: {"job": id})
+        """A job that had ended, however long ago, was deleted."""
+        self._live.pop(id, None)
+        self._tell(self._all, "deleted", lambda: {"job": id})
 
     def queue_changed(self) -> None:
         """Order, counts or estimates of the queue are others now; told soon, once for many changes."""

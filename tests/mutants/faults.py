@@ -816,6 +816,10 @@ FAULTS: Final = (
         "return None if live is None or live.until is not None else live", "return live", (HUB,),
     ),
     Fault(
+        "a deletion is told only of what ended just now", "server/jobs/hub.py",
+        '        self._live.pop(id, None)\n        self._tell', '        if self._live.pop(id, None):\n            self._tell', (HUB,),
+    ),
+    Fault(
         "state and outcome of two records are mixed", "server/api/routes/jobs.py",
         "return (facts.job if facts.job.is_final else job), facts.rows", "return job, facts.rows", (JOB_ROUTES,),
     ),

@@ -672,6 +672,20 @@ def test_a_deleted_job_is_gone_and_told(home: Path) -> None:
     run(work())
 
 
+def test_a_deletion_is_told_also_if_its_client_left(home: Path) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            id = await made.ended()
+            asking = asyncio.ensure_future(made.desk.delete(id))
+            await asyncio.sleep(0)
+            asking.cancel()
+            await made.settled()
+            assert made.hub.told[-1] == ("deleted", id)
+            assert await states(made) == {}
+
+    run(work())
+
+
 # ---- pausing, draining ----
 
 

@@ -487,6 +487,31 @@ async def test_everybody_who_follows_all_jobs_hears_states_ends_and_the_queue() 
     assert hub._queue_at is None  # once for all four changes
 
 
+@pytest.mark.parametrize("ago_s", [0.0, hub_module.KEPT_S + 1])
+def test_everybody_who_follows_all_jobs_hears_of_a_deletion_however_long_ago_the_job_ended(ago_s: float) -> None:
+    """Of one that had left the hub nothing was told, so other pages went on showing it."""
+
+    async def check() -> None:
+        clock = Clock()
+        hub, job = Hub(clock), a_job()
+        reader = hub.reader(Wire(), lambda: None)
+        reader.add(hub.all)
+        hub.ended(replace(job, state="done"))
+        clock.now += ago_s
+        hub._sweep()
+        reader.take()
+        for id in (job.id, "of-an-earlier-start"):
+            hub.deleted(id)
+        assert [(delta.event, delta.fields["job"]) for delta in reader.take()] == [
+            ("deleted", job.id),
+            ("deleted", "of-an-earlier-start"),
+        ]
+        assert hub.look(job.id) is None
+        hub.close()
+
+    asyncio.run(check())
+
+
 @in_loop
 async def test_who_comes_later_gets_the_queue_as_it_is_then() -> None:
     hub, queue = Hub(), FakeQueue("a")
