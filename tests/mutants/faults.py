@@ -885,6 +885,11 @@ FAULTS: Final = (
         "            return found(await self._kept(self._store.get(id)), id)\n", (JOBS["desk"],),
     ),
     Fault(
+        "a cancel that the disk denied is never told", "server/jobs/dispatch.py",
+        '            self._end(Ended(id, "cancelled", {}))\n            return\n        under_way = ',
+        "            self._forget(id, 0.0)\n            return\n        under_way = ", (JOBS["desk"],),
+    ),
+    Fault(
         "a cancel asks an engine that never had the job", "server/jobs/desk.py",
         "            if under_way.is_handed_over:\n", "            if self._has_engine:\n", (JOBS["desk"],),
     ),
