@@ -391,7 +391,10 @@ class Desk(Dispatch):
 
     async def delete(self, id: str) -> None:
         """Forget an ended job. Refused with `not_found`, and with `conflict` if it has not ended."""
-        if not await self._to_the_end(self._kept(self._store.delete(id))):
+        await self._to_the_end(self._delete(id))
+
+    async def _delete(self, id: str) -> None:
+        if not await self._kept(self._store.delete(id)):
             raise not_found(id)
         self._hub.deleted(id)
 

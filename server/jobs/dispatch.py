@@ -134,8 +134,8 @@ class Dispatch:
         except Exception as error:
             self._give_up(id, error)
             return
-        if started is None:  # it is not there any more; nothing of ours does that
-            self._forget(id, 0.0)
+        if started is None:  # its cancel was written, though the disk told otherwise, so nobody was told yet
+            self._end(Ended(id, "cancelled", {}))
             return
         under_way = self._under_way[id]
         under_way.is_started, under_way.heard = True, self._monotonic()

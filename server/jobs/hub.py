@@ -40,6 +40,8 @@ QUEUE_S: Final = 0.2
 MOST_WAITING: Final = 200
 #: Jobs whose place in line is known.
 MOST_POSITIONS: Final = 1000
+#: Places in line are good for so many times what it took to find them, so that the loop has time for all else.
+KEPT_TIMES: Final = 10
 #: A reader that fell out of the ring gets snapshots at most so often.
 RESYNC_S: Final = 0.5
 #: Silence after which a reader is woken to send a sign of life, and how often that is looked at.
@@ -461,10 +463,9 @@ class Hub:
             self._on_ended(job)
 
     def deleted(self, id: str) -> None:
-        """A job that had ended was deleted."""
-        live = self._live.pop(id, None)
-        if live is not None:
-            self._tell(self._all, "deleted", lambda: {"job": id})
+        """A job that had ended, however long ago, was deleted."""
+        self._live.pop(id, None)
+        self._tell(self._all, "deleted", lambda: {"job": id})
 
     def queue_changed(self) -> None:
         """Order, counts or estimates of the queue are others now; told soon, once for many changes."""
@@ -498,11 +499,15 @@ class Hub:
         return live.stream
 
     def position(self, id: str) -> int | None:
-        """A queued job's place in line, 1 is next; at most `QUEUE_S` old. None if very many are before it."""
-        now = self.clock()
-        if self._positions is None or now >= self._positions[0]:
+        """A queued job's place in line, 1 is next; None if very many are before it.
+
+        It is at most `QUEUE_S` old, or `KEPT_TIMES` what it took to put the queue in order.
+        """
+        began = self.clock()
+        if self._positions is None or began >= self._positions[0]:
             order = self._queue.waiting(MOST_POSITIONS) if self._queue is not None else []
-            self._positions = now + QUEUE_S, {job: number for number, job in enumerate(order, 1)}
+            found, ended = {job: number for number, job in enumerate(order, 1)}, self.clock()
+            self._positions = ended + max(QUEUE_S, KEPT_TIMES * (ended - began)), found
         known = self._positions[1]
         # One that came meanwhile stands at the end.
         return known.get(id, len(known) + 1 if len(known) < MOST_POSITIONS else None)

@@ -783,6 +783,11 @@ FAULTS: Final = (
         "key=lambda name: (self._turn(name), clients[name][0])", "key=lambda name: clients[name][0]", (JOBS["queue"], JOBS["desk"]),
     ),
     Fault(
+        "the order that is told is not the one that comes", "server/jobs/queue.py",
+        "heapreplace(line, (ahead._turn(client), following, client))", "heapreplace(line, (self._turn(client), following, client))",
+        (JOBS["queue"],),
+    ),
+    Fault(
         "a retry draws new seeds", "server/jobs/desk.py",
         "name: job.seeds.get(name, seed) for name, seed", "name: seed for name, seed",
         (f"{JOBS['desk']}::test_a_retry_is_a_new_job_with_the_same_document_and_seeds",),
@@ -827,6 +832,10 @@ FAULTS: Final = (
     Fault(
         "what comes after the end counts", "server/jobs/hub.py",
         "return None if live is None or live.until is not None else live", "return live", (HUB,),
+    ),
+    Fault(
+        "a deletion is told only of what ended just now", "server/jobs/hub.py",
+        '        self._live.pop(id, None)\n        self._tell', '        if self._live.pop(id, None):\n            self._tell', (HUB,),
     ),
     Fault(
         "state and outcome of two records are mixed", "server/api/routes/jobs.py",
@@ -892,6 +901,11 @@ FAULTS: Final = (
         "an end that the disk denied is never told", "server/jobs/dispatch.py",
         "            job = found(await self._kept(self._store.get(id)), id)\n",
         "            return found(await self._kept(self._store.get(id)), id)\n", (JOBS["desk"],),
+    ),
+    Fault(
+        "a cancel that the disk denied is never told", "server/jobs/dispatch.py",
+        '            self._end(Ended(id, "cancelled", {}))\n            return\n        under_way = ',
+        "            self._forget(id, 0.0)\n            return\n        under_way = ", (JOBS["desk"],),
     ),
     Fault(
         "a cancel asks an engine that never had the job", "server/jobs/desk.py",

@@ -16,7 +16,7 @@ from graph.spec import NodeSpec
 from server.engine.messages import Planned, Tried
 from server.jobs import dispatch as dispatch_module
 from server.jobs.record import FINAL, Job, JobFilter
-from server.jobs.store import FILE_NAME
+from server.jobs.store import FILE_NAME, JobStore
 from server.problems import Refusal
 from tests.graph.small_nodes import SHA, link, n, workflow
 from tests.server.jobs.jobs_kit import FakeFiles, Office, a_drawing, office, order, run, store_in
@@ -672,6 +672,20 @@ def test_a_deleted_job_is_gone_and_told(home: Path) -> None:
     run(work())
 
 
+def test_a_deletion_is_told_also_if_its_client_left(home: Path) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            id = await made.ended()
+            asking = asyncio.ensure_future(made.desk.delete(id))
+            await asyncio.sleep(0)
+            asking.cancel()
+            await made.settled()
+            assert made.hub.told[-1] == ("deleted", id)
+            assert await states(made) == {}
+
+    run(work())
+
+
 # ---- pausing, draining ----
 
 
@@ -841,22 +855,49 @@ def test_an_end_that_was_written_though_the_disk_told_otherwise_is_told_once(
         async with office(home) as made:
             (id,) = await made.submit()
             await made.settled()
-            end = made.store.end
-
-            def told_wrongly(*given: Any) -> Future[Job | None]:
-                made.store.end = end  # type: ignore[method-assign]
-                end(*given).result()
-                if is_deleted:
-                    made.store.delete(id).result()
-                return _refused()
-
-            made.store.end = told_wrongly  # type: ignore[method-assign]
+            _tell_next_end_wrongly(made.store, is_deleted)
             made.end(id)
             await made.until(lambda: not made.desk.active())
             assert made.hub.ends() == ({} if is_deleted else {id: ["done"]})
             assert made.desk.health().unwritten == 0
 
     run(work())
+
+
+@pytest.mark.spec("R-C10")
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_cancel_that_was_written_though_the_disk_told_otherwise_is_told_once_the_job_would_start(
+    home: Path, is_deleted: bool
+) -> None:
+    """The job was dropped without a word, and whoever followed it waited for ever."""
+
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            (id,) = await made.submit()
+            _tell_next_end_wrongly(made.store, is_deleted)
+            with pytest.raises(Refusal, match="The disk is full"):
+                await made.desk.cancel(id)
+            assert (made.hub.ends(), made.desk.active()) == ({}, [id])
+            made.ready()
+            await made.settled()
+            assert (made.hub.ends(), made.desk.active()) == ({} if is_deleted else {id: ["cancelled"]}, [])
+            assert made.engine.ids == []
+
+    run(work())
+
+
+def _tell_next_end_wrongly(store: JobStore, is_deleted: bool) -> None:
+    """Have the next end written, and the job deleted if asked, and the disk tell that it was not."""
+    end = store.end
+
+    def told_wrongly(id: str, *given: Any) -> Future[Job | None]:
+        store.end = end  # type: ignore[method-assign]
+        end(id, *given).result()
+        if is_deleted:
+            store.delete(id).result()
+        return _refused()
+
+    store.end = told_wrongly  # type: ignore[method-assign]
 
 
 def test_a_job_that_an_engine_about_to_be_replaced_did_not_take_is_cancelled_at_once(home: Path) -> None:

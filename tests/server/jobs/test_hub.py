@@ -52,6 +52,19 @@ class FakeQueue:
         return self.ids[:limit]
 
 
+class SlowQueue(FakeQueue):
+    """A queue of one job that takes a while to say so."""
+
+    def __init__(self, clock: Clock, took_s: float) -> None:
+        super().__init__("a")
+        self.clock, self.took_s, self.asked = clock, took_s, 0
+
+    def waiting(self, limit: int) -> list[str]:
+        self.asked += 1
+        self.clock.now += self.took_s
+        return super().waiting(limit)
+
+
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Run a test on an event loop of its own."""
 
@@ -474,6 +487,31 @@ async def test_everybody_who_follows_all_jobs_hears_states_ends_and_the_queue() 
     assert hub._queue_at is None  # once for all four changes
 
 
+@pytest.mark.parametrize("ago_s", [0.0, hub_module.KEPT_S + 1])
+def test_everybody_who_follows_all_jobs_hears_of_a_deletion_however_long_ago_the_job_ended(ago_s: float) -> None:
+    """Of one that had left the hub nothing was told, so other pages went on showing it."""
+
+    async def check() -> None:
+        clock = Clock()
+        hub, job = Hub(clock), a_job()
+        reader = hub.reader(Wire(), lambda: None)
+        reader.add(hub.all)
+        hub.ended(replace(job, state="done"))
+        clock.now += ago_s
+        hub._sweep()
+        reader.take()
+        for id in (job.id, "of-an-earlier-start"):
+            hub.deleted(id)
+        assert [(delta.event, delta.fields["job"]) for delta in reader.take()] == [
+            ("deleted", job.id),
+            ("deleted", "of-an-earlier-start"),
+        ]
+        assert hub.look(job.id) is None
+        hub.close()
+
+    asyncio.run(check())
+
+
 @in_loop
 async def test_who_comes_later_gets_the_queue_as_it_is_then() -> None:
     hub, queue = Hub(), FakeQueue("a")
@@ -493,6 +531,19 @@ async def test_a_place_in_line_is_known_also_of_one_that_came_just_now() -> None
     hub = Hub(Clock())
     hub.connect(lambda id, wanted: None, FakeQueue("a", "b"))
     assert [hub.position(id) for id in ("a", "b", "new")] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("took_s", "good_s"), [(0.001, hub_module.QUEUE_S), (0.5, 0.5 * hub_module.KEPT_TIMES)])
+def test_places_in_line_are_kept_the_longer_the_longer_it_took_to_find_them(took_s: float, good_s: float) -> None:
+    """They were old before they were known, so each job of a list had the whole queue put in order anew."""
+    clock = Clock()
+    hub, queue = Hub(clock), SlowQueue(clock, took_s)
+    hub.connect(lambda id, wanted: None, queue)
+    hub.position("a")
+    clock.now += good_s - 0.01
+    assert (hub.position("a"), queue.asked) == (1, 1)
+    clock.now += 0.02
+    assert (hub.position("a"), queue.asked) == (1, 2)
 
 
 @pytest.mark.spec("R-L07")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any
 
@@ -263,6 +264,76 @@ def test_the_expected_order_is_the_one_that_comes() -> None:
     expected = feed.queue.upcoming(30)
     assert (feed.queue.waiting, feed.queue.seconds) == before
     assert [entry.id for _ in range(30) if (entry := feed.queue.take()) is not None] == expected
+
+
+@pytest.mark.spec("R-L08")
+@pytest.mark.parametrize("seed", range(40))
+def test_the_expected_order_is_that_of_taking_one_by_one(seed: int) -> None:
+    """Whatever came before, and with many clients whose turns are equal."""
+    draw = random.Random(seed)
+    feed = Feed(a_queue(devices=3))
+    held: list[Entry] = []
+    for _ in range(100):
+        a_step(feed, draw, held)
+        plain, before = copy.deepcopy(feed.queue), copy.deepcopy(vars(feed.queue))
+        order = [entry.id for _ in range(len(plain.waiting)) if (entry := plain.take()) is not None]
+        limit = draw.randint(0, len(order) + 1)
+        assert (feed.queue.upcoming(len(order)), feed.queue.upcoming(limit)) == (order, order[:limit])
+        assert vars(feed.queue) == before
+
+
+def a_step(feed: Feed, draw: random.Random, held: list[Entry]) -> None:
+    """One thing that happens to a queue."""
+    queue, seconds = feed.queue, draw.choice([0.0, 0.5, 1.0, 1.0, 7.0])
+    step = draw.choice(["add"] * 5 + ["take"] * 4 + ["finish"] * 3 + ["put_back", "remove", "hold", "unhold", "move", "priority"])
+    if step == "add":
+        feed.add(f"client{draw.randrange(12)}_", seconds, priority=draw.choice([-1, 0, 0, 0, 3]))
+    elif step == "take":
+        queue.take()
+    elif step == "unhold" and held:
+        draw.choice([queue.add, lambda entry: queue.release(entry.id)])(held.pop())
+    elif step in ("finish", "put_back") and queue.under_way:
+        id = draw.choice(list(queue.under_way))
+        queue.put_back(id) if step == "put_back" else queue.finish(id, seconds)
+    elif step in ("remove", "hold", "move", "priority") and queue.waiting:
+        a_change(queue, draw, held, step)
+
+
+def a_change(queue: Queue, draw: random.Random, held: list[Entry], step: str) -> None:
+    """Something that is done to one job that waits."""
+    entry = draw.choice(list(queue.waiting.values()))
+    others = [one.id for one in queue.waiting.values() if one.client == entry.client and one.id != entry.id]
+    if step == "remove":
+        queue.remove(entry.id)
+    elif step == "hold":
+        held.append(queue.hold(entry.id))
+    elif step == "priority":
+        queue.place(queue.moved(entry.id, priority=draw.choice([0, 3])))
+    elif others:
+        queue.place(queue.moved(entry.id, **{draw.choice(["before", "after"]): draw.choice(others)}))
+
+
+class Name(str):
+    """A client's name that counts how often anything is looked up by it."""
+
+    looks = 0
+
+    def __hash__(self) -> int:
+        Name.looks += 1
+        return super().__hash__()
+
+
+@pytest.mark.spec("R-L02")
+def test_the_order_among_10000_clients_is_found_without_a_look_at_all_of_them_for_each_place() -> None:
+    """It is asked on the event loop, and clients may give any names: it took 4 s for the first 1000 places."""
+    queue = a_queue(most_jobs=10**6, most_seconds=1e12)
+    queue.add(Entry("first", 0, "first", 1.0, 0.0))
+    queue.take()
+    for number in range(1, 10_001):
+        queue.add(Entry(f"job{number}", 0, Name(f"client{number}"), 1.0, float(number)))
+    Name.looks = 0
+    assert queue.upcoming(1000) == [f"job{number}" for number in range(1, 1001)]
+    assert Name.looks <= 10 * (10_000 + 1000)
 
 
 # ---- admission ----
