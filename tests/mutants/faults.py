@@ -823,6 +823,14 @@ FAULTS: Final = (
         '({"Idempotency-Key": key} if key is not None else {})', "{}", (CLIENT,),
     ),
     Fault(
+        "what a lost answer said is refused when it is asked again", "server/client.py",
+        "error.is_repeat = sendings.count > 1", "error.is_repeat = False", (CLIENT,),
+    ),
+    Fault(
+        "a busy server ends a download", "server/client.py",
+        "await self._until_answered(lambda: self._receive(path, part))", "await self._receive(path, part)", (CLIENT,),
+    ),
+    Fault(
         "events begin anew after a lost connection", "server/client.py",
         '({"Last-Event-ID": last_id} if last_id else {})', "{}", (CLIENT,),
     ),
