@@ -781,6 +781,16 @@ FAULTS: Final = (
         "what ran is lost with its engine", "server/jobs/dispatch.py",
         "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
     ),
+    # ---- logs ----
+    Fault(
+        "the log quotes what a failed node was given", "server/engine/work.py",
+        'self._log.write("warning", said,', 'self._log.write("warning", node.error,',
+        ("tests/server/engine/test_link.py::test_the_log_quotes_neither_the_inputs_of_a_failed_node_nor_its_message",),
+    ),
+    Fault(
+        "the log quotes errors", "graph/trace.py",
+        "    kind = type(error).__name__\n", '    kind = f"{type(error).__name__}: {error}"\n', ("tests/graph/test_trace.py",),
+    ),
     # ---- streams, webhooks and the client ----
     Fault(
         "a place of another start is taken for one of this", "server/jobs/hub.py",
