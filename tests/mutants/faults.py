@@ -854,7 +854,11 @@ FAULTS: Final = (
     ),
     Fault(
         "a webhook reaches into the private network", "server/jobs/webhooks.py",
-        "if not (_is_loopback(address) if is_local else _is_public(address)):", "if False:", (WEBHOOKS,),
+        "return _is_public(address) or (is_private and _is_private(address))", "return True", (WEBHOOKS,),
+    ),
+    Fault(
+        "a webhook reaches into the private network unasked", "server/jobs/webhooks.py",
+        "(is_private and _is_private(address))", "_is_private(address)", (WEBHOOKS,),
     ),
     Fault(
         "a webhook follows redirects", "server/jobs/webhooks.py",
