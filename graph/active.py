@@ -41,14 +41,14 @@ class NodeResult(NamedTuple):
     #: Why it failed, for machines: "worker_lost", "timed_out", "out_of_memory", "disk_full", "refused", "input_changed" or
     #: "node_failed".
     code: str = ""
-    #: The traceback of a failure. It names files of this machine: for logs, not for others' eyes.
+    #: Where a failure came from (`graph.trace`). It names files of this machine: for logs, not for others' eyes.
     trace: str = ""
     #: The digests (hex) of its outputs, in port order.
     outputs: tuple[str, ...] = ()
 
 
 class Failure(NamedTuple):
-    """Why a task failed: the sentence for people, the code for machines, the traceback for logs."""
+    """Why a task failed: the sentence for people, the code for machines, the trace for logs."""
 
     message: str
     code: str

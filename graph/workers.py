@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from graph.context import Context, Preview, Recipe
 from graph.errors import Cancelled, LatentgraphError
 from graph.expand import Functions, complete, outputs_in, widened
 from graph.spec import NodeSpec
+from graph.trace import trace_of
 from graph.types import PLAIN_NAMES, Packed, WireType, decode, encode
 
 #: A text up to this many bytes in UTF-8 is kept with what is told of a node.
@@ -406,7 +406,7 @@ def _values(request: Request, outputs: Sequence[Any]) -> tuple[Value, ...]:
 
 
 class RemoteFailure(LatentgraphError):
-    """A node raised in a worker process: the error's type, message and traceback text."""
+    """A node raised in a worker process: the error's type and message, and its trace (`graph.trace`)."""
 
     def __init__(self, type_name: str, message: str, trace: str) -> None:
         super().__init__(message)
@@ -415,11 +415,10 @@ class RemoteFailure(LatentgraphError):
 
 
 def failure_of(error: BaseException) -> tuple[str, str, str]:
-    """Type name, message and traceback of an error, also of one from a worker process."""
+    """Type name, message and trace (`graph.trace`) of an error, also of one from a worker process."""
     if isinstance(error, RemoteFailure):
         return error.type_name, str(error), error.trace
-    trace = "".join(traceback.format_exception(error))
-    return type(error).__name__, said_of(error), trace
+    return type(error).__name__, said_of(error), trace_of(error)
 
 
 def said_of(error: BaseException) -> str:

@@ -19,7 +19,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +59,8 @@ class ClientError(Exception):
 
     def __init__(self, problem: Mapping[str, Json]) -> None:
         self.problem = dict(problem)
+        #: The request had been sent before, without a usable answer: what it asks for may have been done then.
+        self.is_repeat = False
         super().__init__(str(problem.get("detail") or problem.get("title") or problem.get("code") or "the server refused"))
 
     @property
@@ -307,14 +309,21 @@ class AsyncClient:
 
     # Workflows, node types and files.
 
-    async def validate(self, workflow: Workflow, **inputs: Json) -> dict[str, Json]:
-        """Whether a workflow could run, and every problem: {"valid", "problems", ...}."""
-        body = await self._request_body(workflow, inputs, None)
+    async def validate(self, workflow: Workflow, *, inputs: Mapping[str, Json] | None = None, **named: Json) -> dict[str, Json]:
+        """Whether a workflow could run, and every problem: {"valid", "problems", ...}. `named` are further inputs."""
+        body = await self._request_body(workflow, {**(inputs or {}), **named}, None)
         return dict(await self._send("POST", "/v1/workflows/validate", json=body))
 
-    async def plan(self, workflow: Workflow, *, targets: Iterable[str] | None = None, **inputs: Json) -> dict[str, Json]:
-        """What a run would do: which nodes run, what is remembered, how long it may take."""
-        body = await self._request_body(workflow, inputs, targets)
+    async def plan(
+        self,
+        workflow: Workflow,
+        *,
+        inputs: Mapping[str, Json] | None = None,
+        targets: Iterable[str] | None = None,
+        **named: Json,
+    ) -> dict[str, Json]:
+        """What a run would do: which nodes run, what is remembered, how long it may take. `named` are further inputs."""
+        body = await self._request_body(workflow, {**(inputs or {}), **named}, targets)
         return dict(await self._send("POST", "/v1/workflows/plan", json=body))
 
     async def nodes(self) -> dict[str, Json]:
@@ -368,20 +377,34 @@ class AsyncClient:
     ) -> Json:
         """The answer's JSON; {} for none. Sent again while there is no answer: whatever is sent may be sent twice."""
         sent = dict(headers or {}) | ({"Idempotency-Key": key} if key is not None else {})
-        options: dict[str, Any] = {"params": list(query), "headers": sent} | ({"json": json} if json is not None else {})
-        patience = _Patience(self.patience_s)
-        while True:
+        sendings = _Sendings()
+        options: dict[str, Any] = {"params": list(query), "headers": sent, "middlewares": (sendings,)}
+        options |= {"json": json} if json is not None else {}
+
+        async def attempt() -> Json:
             with contextlib.ExitStack() as files:
                 if data is not None:  # a file is opened for every attempt, and sent as it is read
                     options["data"] = files.enter_context(data.open("rb")) if isinstance(data, Path) else data
-                try:
-                    return await self._answer(method, path, options)
-                except (aiohttp.ClientError, TimeoutError, OSError) as lost:
-                    error: ClientError = Unreachable(_unreachable(self.url, lost))
-                except ClientError as refused:
-                    if refused.status not in _AGAIN or refused.code in _NOT_AGAIN:
-                        raise
-                    error = refused
+                return await self._answer(method, path, options)
+
+        try:
+            return await self._until_answered(attempt)
+        except ClientError as error:
+            error.is_repeat = sendings.count > 1
+            raise
+
+    async def _until_answered(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """What an attempt gives; made again while there is no answer, or one that says to come again."""
+        patience = _Patience(self.patience_s)
+        while True:
+            try:
+                return await attempt()
+            except (aiohttp.ClientError, TimeoutError, ConnectionError) as lost:  # no other OSError: those are of our own files
+                error: ClientError = Unreachable(_unreachable(self.url, lost))
+            except ClientError as refused:
+                if refused.status not in _AGAIN or refused.code in _NOT_AGAIN:
+                    raise
+                error = refused
             await patience.pause(error)
 
     async def _answer(self, method: str, path: str, options: Mapping[str, Any]) -> Json:
@@ -406,17 +429,11 @@ class AsyncClient:
         """A file into a place of its own, whole or not at all."""
         if target.exists():
             return target
-        patience = _Patience(self.patience_s)
         part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
         try:
-            while True:
-                try:
-                    await self._receive(path, part)
-                except (aiohttp.ClientError, TimeoutError, ConnectionError) as lost:
-                    await patience.pause(Unreachable(_unreachable(self.url, lost)))
-                else:
-                    os.replace(part, target)
-                    return target
+            await self._until_answered(lambda: self._receive(path, part))
+            os.replace(part, target)
+            return target
         finally:
             part.unlink(missing_ok=True)
 
@@ -490,19 +507,29 @@ class AsyncSubmittedJob:
 
     async def wait(self, *, on_event: Callable[[JobEvent], object] | None = None, timeout_s: float | None = None) -> JobOutcome:
         """How it ended. Raises WaitedTooLong; the job goes on then."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                async with contextlib.aclosing(self.events()) as events:
-                    async for event in events:
-                        if on_event is not None:
-                            on_event(event)
-                return await self.read()
-        except TimeoutError as error:
-            raise WaitedTooLong(self.id, timeout_s or 0.0) from error
+        until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
+
+        async def in_time(step: Awaitable[T]) -> T:
+            try:
+                async with asyncio.timeout_at(until):
+                    return await step
+            except TimeoutError as error:
+                raise WaitedTooLong(self.id, timeout_s or 0.0) from error
+
+        async with contextlib.aclosing(self.events()) as events:
+            while (event := await in_time(anext(events, None))) is not None:
+                if on_event is not None:
+                    on_event(event)  # not within the limit: a TimeoutError of the caller's is none of ours
+        return await in_time(self.read())
 
     async def cancel(self) -> JobOutcome:
         """End it; it may go on for a step. One that has ended already is refused (code `conflict`)."""
-        return JobOutcome.of(await self._client._send("POST", f"{self._path}/cancel"))
+        try:
+            return JobOutcome.of(await self._client._send("POST", f"{self._path}/cancel"))
+        except ClientError as error:
+            if error.is_repeat and error.problem.get("state") == "cancelled":
+                return await self.read()
+            raise
 
     async def retry(self) -> AsyncSubmittedJob:
         """Run it again with the same document and seeds, as a new job."""
@@ -511,7 +538,11 @@ class AsyncSubmittedJob:
 
     async def delete(self) -> None:
         """Have the server forget it; it must have ended."""
-        await self._client._send("DELETE", self._path)
+        try:
+            await self._client._send("DELETE", self._path)
+        except ClientError as error:
+            if not (error.is_repeat and error.status == 404):
+                raise
 
     async def download(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Fetch every file that it published into a folder; the paths."""
@@ -602,13 +633,20 @@ class Client:
         """Fetch every file that a job published into a folder; the paths. Files that are there already are left."""
         return self._loop.run(self._async.download(job, folder))
 
-    def validate(self, workflow: Workflow, **inputs: Json) -> dict[str, Json]:
-        """Whether a workflow could run, and every problem: {"valid", "problems", ...}."""
-        return self._loop.run(self._async.validate(workflow, **inputs))
+    def validate(self, workflow: Workflow, *, inputs: Mapping[str, Json] | None = None, **named: Json) -> dict[str, Json]:
+        """Whether a workflow could run, and every problem: {"valid", "problems", ...}. `named` are further inputs."""
+        return self._loop.run(self._async.validate(workflow, inputs=inputs, **named))
 
-    def plan(self, workflow: Workflow, *, targets: Iterable[str] | None = None, **inputs: Json) -> dict[str, Json]:
-        """What a run would do: which nodes run, what is remembered, how long it may take."""
-        return self._loop.run(self._async.plan(workflow, targets=targets, **inputs))
+    def plan(
+        self,
+        workflow: Workflow,
+        *,
+        inputs: Mapping[str, Json] | None = None,
+        targets: Iterable[str] | None = None,
+        **named: Json,
+    ) -> dict[str, Json]:
+        """What a run would do: which nodes run, what is remembered, how long it may take. `named` are further inputs."""
+        return self._loop.run(self._async.plan(workflow, inputs=inputs, targets=targets, **named))
 
     def nodes(self) -> dict[str, Json]:
         """The catalogue of node types."""
@@ -652,13 +690,16 @@ class SubmittedJob:
         """How it ended. `on_event` is called in this thread. Raises WaitedTooLong; the job goes on then."""
         if on_event is None:
             return self._client._loop.run(self._job.wait(timeout_s=timeout_s))
+        for event in self._events_within(timeout_s):
+            on_event(event)
+        return self.read()
+
+    def _events_within(self, timeout_s: float | None) -> Iterator[JobEvent]:
         until = None if timeout_s is None else time.monotonic() + timeout_s
         try:
-            for event in self._client._loop.each(self._job.events(), until):
-                on_event(event)
+            yield from self._client._loop.each(self._job.events(), until)
         except TimeoutError as error:
             raise WaitedTooLong(self.id, timeout_s or 0.0) from error
-        return self.read()
 
     def cancel(self) -> JobOutcome:
         """End it; it may go on for a step."""
@@ -757,6 +798,17 @@ class _Patience:
             raise error
         self._count += 1
         await asyncio.sleep(seconds)
+
+
+class _Sendings:
+    """Counts how often a request goes out. aiohttp too sends one again by itself, if its kind allows that."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __call__(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        self.count += 1
+        return await send(request)
 
 
 async def _document_of(workflow: Workflow) -> Json:

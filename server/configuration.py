@@ -69,6 +69,8 @@ class WebhookTarget(BaseModel):
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s@]+$", max_length=2000)]
     secret: SecretStr = Field(min_length=16)
+    #: Whether it may lie in a private network.
+    private: bool = False
 
 
 class Settings(BaseSettings):
@@ -147,7 +149,7 @@ class Settings(BaseSettings):
     """So many of one address; this machine's own may have `max_connections`."""
 
     webhooks: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")], WebhookTarget] = {}
-    """Where jobs may be told of: name = { url, secret }."""
+    """Where jobs may be told of: name = { url, secret }, with private = true for one in a private network (see Webhooks)."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is logged."""
     metrics: bool = True

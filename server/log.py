@@ -1,7 +1,8 @@
 """Logs as JSON lines on stderr: time, level, message, and which job, node and request they are about.
 
 A line never holds control characters as they are (JSON escapes them), a prompt or a token: callers log names and
-numbers, not what users wrote.
+numbers, not what users wrote, and of errors the kind and the place are told, not the message. What a node itself prints
+is taken as it is.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import json
 import logging
 import sys
 import time
-import traceback
 from contextvars import ContextVar
 from typing import Any, Final, TextIO
+
+from graph.trace import trace_of
 
 #: The id of the request that is being answered.
 REQUEST: Final[ContextVar[str]] = ContextVar("request", default="")
@@ -21,7 +23,7 @@ _MOST_TEXT: Final = 8000
 
 
 class JsonLines(logging.Formatter):
-    """One line of JSON per record. `extra={"job": ..., "node": ...}` says what it is about."""
+    """One line of JSON per record. `extra={"job": ..., "node": ...}` says what it is about, `trace` where it came from."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -35,8 +37,10 @@ class JsonLines(logging.Formatter):
         if request:
             line["request"] = request
         line |= {name: str(getattr(record, name)) for name in ("job", "node", "place") if hasattr(record, name)}
-        if record.exc_info and record.exc_info[1] is not None:
-            line["trace"] = "".join(traceback.format_exception(record.exc_info[1]))[-_MOST_TEXT:]
+        error = record.exc_info[1] if record.exc_info else None
+        trace = trace_of(error) if error is not None else getattr(record, "trace", "")
+        if trace:
+            line["trace"] = trace[-_MOST_TEXT:]
         return json.dumps(line)  # ASCII only: every control and direction character is escaped
 
 

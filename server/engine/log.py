@@ -1,12 +1,16 @@
-"""What the engine writes to stderr: one JSON object a line, which the server takes into its own log."""
+"""What the engine writes to stderr: one JSON object a line, which the server takes into its own log.
+
+Nothing that a user wrote is in it, so no message of an error either (`graph.trace`).
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import threading
-import traceback
 from typing import Final, TextIO
+
+from graph.trace import kind_of, trace_of
 
 #: A traceback is cut to its last characters.
 LONGEST_TRACE: Final = 16_384
@@ -30,5 +34,4 @@ class Log:
 
     def mistake(self, error: BaseException, job: str = "") -> None:
         """An error that should not have been."""
-        trace = "".join(traceback.format_exception(error))
-        self.write("error", f"{type(error).__name__}: {error}", job=job, trace=trace)
+        self.write("error", kind_of(error), job=job, trace=trace_of(error))

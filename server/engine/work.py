@@ -87,5 +87,6 @@ class Work:
 
     def _log_failures(self, nodes: list[NodeResult]) -> None:
         for node in nodes:
-            if node.state == "failed":
-                self._log.write("warning", node.error, job=self.submit.job, node=node.id, trace=node.trace)
+            if node.state == "failed":  # its sentence quotes what the node was given: that is for the job's owner
+                said = f"{node.type} failed: {node.code or 'node_failed'}. GET /v1/jobs/{self.submit.job} says more."
+                self._log.write("warning", said, job=self.submit.job, node=node.id, trace=node.trace)

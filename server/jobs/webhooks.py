@@ -1,8 +1,8 @@
 """Webhooks: at a job's end, one signed POST to a target that the settings name, tried again until it is taken.
 
 Deliveries lie in the job store, so that a restart loses none. The body names the job and how it ended, never what it
-was asked. Where a target leads is looked up once per attempt and that address is used: one inside a private network is
-refused, unless the settings name this machine itself.
+was asked. Where a target leads is looked up once per attempt and that address is used: one that the outside cannot reach is
+refused, unless the settings name this machine itself or say that the target lies in a private network.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ MOST_AT_ONCE, MOST_PER_TARGET = 16, 2
 _MOST_DUE: Final = 2000
 #: The store is asked at least so often.
 _LOOK_S: Final = 30.0
+#: Networks that belong to whoever runs them. Not those of one machine or one cable: there, nobody waits for a webhook.
+_PRIVATE: Final = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")))
 #: Networks that embed other addresses, which may be private.
 _EMBEDDING: Final = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
 
@@ -52,6 +54,8 @@ class Target(NamedTuple):
 
     url: str
     secret: bytes
+    #: It may lie in a private network.
+    is_private: bool = False
 
 
 class Deliveries(Protocol):
@@ -81,6 +85,10 @@ class _Configured(Protocol):
     def secret(self) -> Any:  # Any: pydantic's SecretStr; the settings are not imported here
         """The key of the signature."""
 
+    @property
+    def private(self) -> bool:
+        """Whether it may lie in a private network."""
+
 
 class _Refused(Exception):
     """This attempt failed, and why."""
@@ -89,14 +97,14 @@ class _Refused(Exception):
 class Webhooks:
     """Delivers what the store holds. `start` it, `stop` it; `job_ended` makes it look at once.
 
-    Raises WrongUsage for a target whose address cannot be used.
+    Raises WrongUsage for a target whose address cannot be used, or is one to which nothing is delivered.
     """
 
     def __init__(self, targets: Mapping[str, Target], store: Deliveries, resolve: Resolve | None = None) -> None:
         self._targets, self._store = dict(targets), store
         self._resolve = resolve or _resolve
         for name, target in self._targets.items():
-            _check_address(name, target.url)
+            _check_target(name, target)
         self._wake = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._under_way: dict[int, asyncio.Task[None]] = {}
@@ -105,7 +113,8 @@ class Webhooks:
     @classmethod
     def of(cls, configured: Mapping[str, _Configured], store: Deliveries) -> Webhooks:
         """The webhooks of a settings file."""
-        return cls({name: Target(one.url, one.secret.get_secret_value().encode()) for name, one in configured.items()}, store)
+        targets = {name: Target(one.url, one.secret.get_secret_value().encode(), one.private) for name, one in configured.items()}
+        return cls(targets, store)
 
     def check(self, name: str) -> None:
         """Refuse a name that the settings do not have."""
@@ -185,8 +194,9 @@ class Webhooks:
         except (_Refused, TimeoutError, OSError, ValueError) as error:
             said = f"no answer within {ATTEMPT_S:g} s" if isinstance(error, TimeoutError) else str(error)[:300]
             again = RETRY_S[delivery.attempts] if delivery.attempts < len(RETRY_S) else None
-            _log.warning("Webhook %s failed: %s.", delivery.target, said, extra={"job": job.id})
-            return again, said if again is not None else f"given up: {said}"
+            noted = said if again is not None else f"given up: {said}"
+            _log.warning("Webhook %s failed: %s.", delivery.target, noted, extra={"job": job.id})
+            return again, noted
         return None, "delivered"
 
     async def _post(self, delivery: Delivery, target: Target, job: Job) -> None:
@@ -194,7 +204,7 @@ class Webhooks:
 
         host, port, is_local = _place(target.url)
         addresses = await self._resolve(host, port)
-        _check(addresses, is_local)
+        _check(addresses, is_local, target.is_private)
         body = body_of(job)
         headers = signed(f"{job.id}-{delivery.id}", int(time.time()), body, target.secret)
         connector = aiohttp.TCPConnector(resolver=_pinned(addresses), use_dns_cache=False, force_close=True, limit=1)
@@ -245,27 +255,60 @@ def _place(url: str) -> tuple[str, int, bool]:
     return host, parts.port or (443 if parts.scheme == "https" else 80), is_local
 
 
-def _check_address(name: str, url: str) -> None:
-    where = f"The address of webhook {name} in the settings"
+def _check_target(name: str, target: Target) -> None:
+    where, url = f"The address of webhook {name} in the settings", target.url
     try:
-        host, _, is_local = _place(url)
+        host, port, is_local = _place(url)
     except ValueError as error:
         raise WrongUsage(f"{where} cannot be read. Write it as https://host/path.") from error
     if not host or not (url.startswith("https://") or (is_local and url.startswith("http://"))):
         raise WrongUsage(f"{where} is not https. Only this machine itself may be reached by http; write https://host/path.")
+    for address in _written(host, port):  # a name's addresses are looked up at each attempt: they may change
+        if not _may_lead_to(address, is_local, target.is_private):
+            raise WrongUsage(f"{where} is {host}, {_refusal_of(address, name)}")
 
 
-def _check(addresses: Addresses, is_local: bool) -> None:
-    """Refuse addresses inside a network that the outside cannot reach."""
+def _refusal_of(address: str, name: str) -> str:
+    if _is_private(address):
+        return (
+            f"which is in a private network. If that is meant, write private = true under [webhooks.{name}]; else give a public "
+            "address."
+        )
+    return "which is in no network that webhooks go to. Give a public address; this machine itself is http://127.0.0.1."
+
+
+def _written(host: str, port: int) -> Addresses:
+    """The address that a host of digits stands for, in any way of writing it; nothing for a name."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, ValueError):
+        return []
+    return [str(entry[4][0]) for entry in found]
+
+
+def _check(addresses: Addresses, is_local: bool, is_private: bool) -> None:
+    """Refuse addresses that a target may not lead to."""
     if not addresses:
         raise _Refused("its host has no address")
     for address in addresses:
-        if not (_is_loopback(address) if is_local else _is_public(address)):
-            raise _Refused("its host's address is in a private network")
+        if not _may_lead_to(address, is_local, is_private):
+            advice = ", which private = true in its settings allows" if not is_local and _is_private(address) else ""
+            raise _Refused(f"its host's address is in a private network{advice}")
+
+
+def _may_lead_to(address: str, is_local: bool, is_private: bool) -> bool:
+    if is_local:
+        return _is_loopback(address)
+    return _is_public(address) or (is_private and _is_private(address))
 
 
 def _is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address).is_loopback
+
+
+def _is_private(address: str) -> bool:
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return any(found in network for network in _PRIVATE)
 
 
 def _is_public(address: str) -> bool:

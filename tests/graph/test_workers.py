@@ -210,12 +210,13 @@ def test_a_look_that_begins_during_a_call_is_served(bench: Bench) -> None:
     assert listener.pictures[0] == b"endless"
 
 
-def test_a_failure_says_its_type_message_and_traceback(bench: Bench) -> None:
+def test_a_failure_says_its_type_its_message_and_where_it_was_raised(bench: Bench) -> None:
     with pytest.raises(Exception, match="the reason") as caught:
         bench.call("throw", kind="value")
     name, message, trace = failure_of(caught.value)
     assert (name, message) == ("ValueError", "the reason")
     assert "in throw\n" in trace
+    assert trace.endswith("\nValueError")
     assert bench.value("add", a=1.0, b=0.0) == 1.0
 
 

@@ -804,6 +804,16 @@ FAULTS: Final = (
         "what ran is lost with its engine", "server/jobs/dispatch.py",
         "                await self._submit_again(id)\n        finally", "                pass\n        finally", (JOBS["desk"], JOBS["simulation"]),
     ),
+    # ---- logs ----
+    Fault(
+        "the log quotes what a failed node was given", "server/engine/work.py",
+        'self._log.write("warning", said,', 'self._log.write("warning", node.error,',
+        ("tests/server/engine/test_link.py::test_the_log_quotes_neither_the_inputs_of_a_failed_node_nor_its_message",),
+    ),
+    Fault(
+        "the log quotes errors", "graph/trace.py",
+        "    kind = type(error).__name__\n", '    kind = f"{type(error).__name__}: {error}"\n', ("tests/graph/test_trace.py",),
+    ),
     # ---- streams, webhooks and the client ----
     Fault(
         "a place of another start is taken for one of this", "server/jobs/hub.py",
@@ -850,6 +860,14 @@ FAULTS: Final = (
         '({"Idempotency-Key": key} if key is not None else {})', "{}", (CLIENT,),
     ),
     Fault(
+        "what a lost answer said is refused when it is asked again", "server/client.py",
+        "error.is_repeat = sendings.count > 1", "error.is_repeat = False", (CLIENT,),
+    ),
+    Fault(
+        "a busy server ends a download", "server/client.py",
+        "await self._until_answered(lambda: self._receive(path, part))", "await self._receive(path, part)", (CLIENT,),
+    ),
+    Fault(
         "events begin anew after a lost connection", "server/client.py",
         '({"Last-Event-ID": last_id} if last_id else {})', "{}", (CLIENT,),
     ),
@@ -863,7 +881,11 @@ FAULTS: Final = (
     ),
     Fault(
         "a webhook reaches into the private network", "server/jobs/webhooks.py",
-        "if not (_is_loopback(address) if is_local else _is_public(address)):", "if False:", (WEBHOOKS,),
+        "return _is_public(address) or (is_private and _is_private(address))", "return True", (WEBHOOKS,),
+    ),
+    Fault(
+        "a webhook reaches into the private network unasked", "server/jobs/webhooks.py",
+        "(is_private and _is_private(address))", "_is_private(address)", (WEBHOOKS,),
     ),
     Fault(
         "a webhook follows redirects", "server/jobs/webhooks.py",

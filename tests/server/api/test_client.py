@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from server import client as module
 from server.client import AsyncClient, Client, ClientError, JobEvent, JobFailed, Unreachable, WaitedTooLong
@@ -209,6 +210,49 @@ def test_waiting_ends_in_time_and_the_job_goes_on(tmp_path: Path) -> None:
     run(check())
 
 
+def test_a_timeout_of_the_callers_own_is_not_taken_for_the_end_of_waiting(tmp_path: Path) -> None:
+    def time_out(event: JobEvent) -> None:
+        raise TimeoutError("of the caller")
+
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _desk), AsyncClient(server.url, TOKEN) as client:
+            job = await client.submit(DOCUMENT)
+
+            def wait_in_a_thread(timeout_s: float | None) -> None:
+                with Client(server.url, TOKEN) as other:
+                    other.job(job.id).wait(on_event=time_out, timeout_s=timeout_s)
+
+            for timeout_s in (None, 20.0):
+                for waiting in (job.wait(on_event=time_out, timeout_s=timeout_s), asyncio.to_thread(wait_in_a_thread, timeout_s)):
+                    with pytest.raises(TimeoutError, match="^of the caller$") as caught:
+                        await waiting
+                    assert not isinstance(caught.value, WaitedTooLong)
+
+    run(check())
+
+
+def test_the_inputs_of_a_plan_and_of_a_check_are_given_as_those_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, Any]] = []
+
+    async def fake(self: AsyncClient, method: str, path: str, **more: Any) -> Any:
+        sent.append((path, more["json"]))
+        return {}
+
+    monkeypatch.setattr(AsyncClient, "_send", fake)
+
+    async def ask() -> None:
+        client = AsyncClient("http://127.0.0.1:1", TOKEN)
+        await client.plan("portrait", inputs={"prompt": "a dog"}, targets=["text"], seed=3)
+        await client.validate("portrait", inputs={"prompt": "a dog"}, seed=3)
+
+    run(ask())
+    with Client("http://127.0.0.1:1", TOKEN) as client:
+        client.plan("portrait", inputs={"prompt": "a dog"}, targets=["text"], seed=3)
+        client.validate("portrait", inputs={"prompt": "a dog"}, seed=3)
+    body = {"workflow": "portrait", "inputs": {"prompt": "a dog", "seed": 3}}
+    assert sent == [("/v1/workflows/plan", body | {"targets": ["text"]}), ("/v1/workflows/validate", body)] * 2
+
+
 def test_a_path_given_for_an_input_is_uploaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picture = tmp_path / "cat.png"
     picture.write_bytes(b"png")
@@ -330,6 +374,86 @@ def test_a_submission_whose_answer_is_cut_is_one_job(tmp_path: Path) -> None:
 @pytest.mark.spec("R-L11")
 def test_a_submission_whose_answer_is_cut_at_any_byte_is_one_job(tmp_path: Path) -> None:
     asyncio.run(cut_at(tmp_path, lambda length: list(range(length))))
+
+
+@pytest.mark.spec("R-L11")
+def test_a_cancel_or_a_deletion_whose_answer_is_lost_is_none_the_less_done(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with (
+            proxy() as way,
+            behind(way, tmp_path / "h") as (_, desk),
+            AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
+        ):
+            job = await client.submit(DOCUMENT)
+            await client.close()
+            way.cut(0)
+            assert (await job.cancel()).state == "cancelled"
+            await client.close()
+            way.cut(0)
+            await job.delete()
+            assert (way.cuts, desk.jobs) == (2, {})
+
+    run(check())
+
+
+@pytest.mark.spec("R-L11")
+def test_what_is_refused_though_no_answer_was_lost_stays_refused(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _desk), AsyncClient(server.url, TOKEN) as client:
+            job = await client.submit(DOCUMENT)
+            await job.cancel()
+            with pytest.raises(ClientError, match="The job is cancelled already"):
+                await job.cancel()
+            await job.delete()
+            with pytest.raises(ClientError, match="There is no job"):
+                await job.delete()
+
+    run(check())
+
+
+def test_a_cancel_that_is_sent_again_does_not_hide_another_end(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with (
+            proxy() as way,
+            behind(way, tmp_path / "h") as (_, desk),
+            AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
+        ):
+            job = await client.submit(DOCUMENT)
+            desk.end(job.id)
+            await client.close()
+            way.cut(0)
+            with pytest.raises(ClientError, match="The job is done already"):
+                await job.cancel()
+            assert way.cuts == 1
+
+    run(check())
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_download_waits_for_a_server_that_is_restarting_or_busy(tmp_path: Path, status: int) -> None:
+    statuses = [status, status]
+
+    async def listed(_: web.Request) -> web.Response:
+        return web.json_response({"outputs": [{"id": "one", "file": "ring.png"}]})
+
+    async def content(_: web.Request) -> web.Response:
+        return web.Response(status=statuses.pop()) if statuses else web.Response(body=b"png")
+
+    async def check() -> None:
+        app = web.Application()
+        app.add_routes([web.get("/v1/outputs", listed), web.get("/v1/outputs/one/file", content)])
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        try:
+            async with AsyncClient(f"http://127.0.0.1:{runner.addresses[0][1]}", TOKEN) as client:
+                (path,) = await client.download("job", tmp_path / "pictures")
+            assert (path.name, path.read_bytes(), statuses) == ("ring.png", b"png", [])
+            assert list(path.parent.iterdir()) == [path]
+        finally:
+            await runner.cleanup()
+
+    run(check())
 
 
 @pytest.mark.spec("R-C07")

@@ -285,7 +285,7 @@ def test_a_pulse_may_take_its_time(tmp_path: Path) -> None:
 
 @pytest.mark.spec("R-O03")
 def test_a_log_line_is_one_line_of_json_whatever_is_said() -> None:
-    stream = io.StringIO()
+    stream, asked = io.StringIO(), "what a user wrote"
     before = logging.getLogger().handlers[:]
     try:
         log_to(stream, "debug")
@@ -293,15 +293,16 @@ def test_a_log_line_is_one_line_of_json_whatever_is_said() -> None:
         log = logging.getLogger("latentgraph.test")
         log.info("a\nb\x1b[31m\u202e%s", "\x00", extra={"job": "1", "node": "x"})
         try:
-            raise ValueError("why\nso")
+            raise ValueError(asked)
         except ValueError:
             log.exception("bad")
         log.info("x" * 100_000)
+        log.warning("it failed", extra={"trace": "there"})
     finally:
         logging.getLogger().handlers[:] = before
         REQUEST.set("")
     lines = stream.getvalue().splitlines()
-    first, second, third = (json.loads(line) for line in lines)
+    first, second, third, fourth = (json.loads(line) for line in lines)
     assert stream.getvalue().isascii()
     assert not any(ord(char) < 32 for line in lines for char in line)
     assert (first["message"], first["job"], first["node"], first["request"], first["level"]) == (
@@ -311,8 +312,11 @@ def test_a_log_line_is_one_line_of_json_whatever_is_said() -> None:
         "abc",
         "info",
     )
-    assert "ValueError: why" in second["trace"]
+    assert "in test_a_log_line_is_one_line_of_json_whatever_is_said\n" in second["trace"]
+    assert second["trace"].endswith("\nValueError")
+    assert asked not in lines[1]
     assert len(third["message"]) == 8000
+    assert fourth["trace"] == "there"
 
 
 @pytest.mark.spec("L10", "R-O03")

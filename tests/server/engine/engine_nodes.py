@@ -85,6 +85,14 @@ def speak(ctx: Context, text: str) -> int:
     return 0
 
 
+@node(title="Complain", version=1, place="device")
+def complain(ctx: Context, text: str) -> int:
+    try:
+        return int(text)  # the library's error quotes it
+    except ValueError as error:
+        raise RuntimeError(f"no number is in {text!r}") from error
+
+
 @node(title="Long text", version=1, place="device")
 def long_text(ctx: Context, times: int) -> str:
     return "0123456789" * times
@@ -107,7 +115,7 @@ def endless(ctx: Context) -> int:
 
 
 REGISTRY = Registry.of(
-    die, endless,tally, gate, slow_to_plan, die_once, where, open_file, speak, long_text, *engine_kit.NODES
+    die, endless,tally, gate, slow_to_plan, die_once, where, open_file, speak, complain, long_text, *engine_kit.NODES
 )  # fmt: skip
 
 

@@ -338,16 +338,31 @@ def test_what_nodes_print_is_logged_with_control_characters_shown(home: Path, ca
     assert "hello \\x1b[31mred" in [record.getMessage() for record in caplog.records]
 
 
-def test_a_failure_is_logged_with_its_job_and_traceback(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_logged_with_its_job_code_and_place(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
         async with lab(home) as one:
             await one.run("the_job", workflow("x", x=n("fail_if", a=1.0, fail=True)))
 
     with caplog.at_level("INFO", logger="latentgraph.engine"):
         run(test())
-    (record,) = [record for record in caplog.records if "the paper ran out" in record.getMessage()]
+    (record,) = [record for record in caplog.records if "failed" in record.getMessage()]
+    assert record.getMessage() == "fail_if failed: node_failed. GET /v1/jobs/the_job says more."
     assert (record.job, record.node) == ("the_job", "x")  # type: ignore[attr-defined]
     assert "in fail_if" in record.trace  # type: ignore[attr-defined]
+    assert record.trace.endswith("\nValueError")  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec("L10")
+def test_the_log_quotes_neither_the_inputs_of_a_failed_node_nor_its_message(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        async with lab(home) as one:
+            ended = await one.run("a", workflow("x", x=n("complain", text="a canary of the user")))
+            assert ended.result["problem"]["detail"].count("canary") == 2  # the message and the inputs: the job is the user's
+
+    with caplog.at_level("DEBUG"):
+        run(test())
+    assert [record for record in caplog.records if getattr(record, "node", "") == "x"]
+    assert [record for record in caplog.records if "canary" in str(vars(record))] == []
 
 
 # ---- the server is gone ----

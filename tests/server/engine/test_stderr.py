@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 
 import pytest
 
+from server.engine.log import Log
 from server.engine.stderr import LONGEST_JSON, LONGEST_LINE, log_lines
 
 LOG = logging.getLogger("latentgraph.test_stderr")
@@ -46,6 +48,17 @@ def test_a_line_of_the_engine_has_level_job_and_trace(caplog: pytest.LogCaptureF
     line = json.dumps({"level": "error", "message": "bad \x1b", "job": "j", "trace": "a\nb"}).encode()
     (record,) = logged(caplog, line + b"\n")
     assert (record.levelname, record.getMessage(), record.job, record.trace) == ("ERROR", "bad \\x1b", "j", "a\nb")  # type: ignore[attr-defined]
+
+
+def test_of_a_mistake_the_engine_writes_the_kind_and_the_place_but_no_message() -> None:
+    stream, said = io.StringIO(), "what a user wrote"
+    with pytest.raises(KeyError) as caught:
+        _ = {}[said]  # type: ignore[var-annotated]
+    Log(stream).mistake(caught.value, "j")
+    line = json.loads(stream.getvalue())
+    assert (line["level"], line["message"], line["job"]) == ("error", "KeyError", "j")
+    assert line["trace"].endswith("\nKeyError")
+    assert said not in stream.getvalue()
 
 
 def test_what_only_looks_like_a_line_of_the_engine_is_text(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,22 +5,33 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import SecretStr
 
+from server.configuration import Settings, WebhookTarget
 from server.jobs import webhooks as module
 from server.jobs.record import Delivery, Job, JobResult, new_id
-from server.jobs.webhooks import RETRY_S, Target, Webhooks, body_of
+from server.jobs.webhooks import ATTEMPT_S, RETRY_S, Target, Webhooks, body_of
 from server.problems import Refusal
 from server.settings import WrongUsage
 
 SECRET = b"k" * 32
+#: What the documents say of webhooks.
+SECTION = (
+    (Path(__file__).parents[3] / "docs" / "operation.md")
+    .read_text(encoding="utf-8")
+    .partition("\n## Webhooks\n")[2]
+    .partition("\n## ")[0]
+)
 
 
 def a_job(**changes: Any) -> Job:
@@ -106,8 +117,8 @@ async def receiver(answer: Callable[[web.Request], Awaitable[web.StreamResponse]
 
 
 @asynccontextmanager
-async def running(url: str, store: Store, **more: Any) -> AsyncIterator[Webhooks]:
-    webhooks = Webhooks({"hook": Target(url, SECRET)}, store, **more)
+async def running(url: str, store: Store, is_private: bool = False, **more: Any) -> AsyncIterator[Webhooks]:
+    webhooks = Webhooks({"hook": Target(url, SECRET, is_private)}, store, **more)
     await webhooks.start()
     try:
         yield webhooks
@@ -144,6 +155,48 @@ def test_the_end_of_a_job_is_told_once_with_a_signature_that_can_be_checked() ->
     run(check())
 
 
+def test_the_check_that_the_documents_show_takes_a_delivery_and_nothing_else() -> None:
+    (source,) = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(source, shown)
+    is_genuine = shown["is_genuine"]
+    got: list[tuple[dict[str, str], bytes]] = []
+
+    async def take(request: web.Request) -> web.Response:
+        got.append((dict(request.headers), await request.read()))
+        return web.Response(status=204)
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with receiver(take) as url, running(url, store):
+            await store.marks_after(1)
+
+    run(check())
+    ((headers, body),) = got
+    assert is_genuine(headers, body, SECRET.decode())
+    assert not is_genuine(headers, body + b" ", SECRET.decode())
+    assert not is_genuine(headers, body, "another secret of 32 characters.")
+    assert not is_genuine(headers | {"Webhook-Id": "other"}, body, SECRET.decode())
+    assert not is_genuine(headers | {"Webhook-Signature": "v1=\u00e9"}, body, SECRET.decode())
+    long_ago = module.signed("x", 1_000, body, SECRET)
+    assert not is_genuine(long_ago, body, SECRET.decode())
+    assert set(long_ago) - {"Content-Type", "User-Agent"} == set(re.findall(r"^\| `(Webhook-\w+)` ", SECTION, re.MULTILINE))
+
+
+def test_the_documents_say_what_the_body_holds_and_when_it_is_tried_again() -> None:
+    (shown,) = (json.loads(text) for text in re.findall(r"```json\n(.*?)```", SECTION, re.DOTALL))
+    real = json.loads(body_of(a_job()))
+    assert (list(shown), set(shown["problem"])) == (list(real), set(real["problem"]))
+
+    def told(seconds: float) -> str:
+        return f"{seconds:g} s" if seconds < 60 else f"{seconds / 60:g} min" if seconds < 3600 else f"{seconds / 3600:g} h"
+
+    *some, last = map(told, RETRY_S)
+    said = " ".join(SECTION.split())
+    assert f"pauses of {', '.join(some)} and {last}, and then given up" in said
+    assert f"within {told(ATTEMPT_S)} takes" in said
+
+
 def test_the_body_tells_how_it_ended_and_nothing_of_what_was_asked() -> None:
     said = json.loads(body_of(a_job(id="x")))
     assert said == {
@@ -153,7 +206,7 @@ def test_the_body_tells_how_it_ended_and_nothing_of_what_was_asked() -> None:
     assert b"cat" not in body_of(a_job())
 
 
-def test_a_delivery_is_tried_again_later_and_later_and_then_given_up() -> None:
+def test_a_delivery_is_tried_again_later_and_later_and_then_given_up(caplog: pytest.LogCaptureFixture) -> None:
     count = 0
 
     async def refuse(_: web.Request) -> web.Response:
@@ -171,6 +224,10 @@ def test_a_delivery_is_tried_again_later_and_later_and_then_given_up() -> None:
             assert [again for _, again, _ in marks] == [*RETRY_S, None]
             assert (marks[0][2], marks[-1][2]) == ("it answered 500", "given up: it answered 500")
         assert count == len(RETRY_S) + 1
+        assert [record.getMessage() for record in caplog.records[-2:]] == [
+            "Webhook hook failed: it answered 500.",
+            "Webhook hook failed: given up: it answered 500.",
+        ]
 
     assert (RETRY_S[0], RETRY_S[-1], len(RETRY_S)) == (1.0, 3600.0, 8)
     run(check())
@@ -257,6 +314,10 @@ def test_no_answer_in_time_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) 
     run(check())
 
 
+#: One address of each private network.
+PRIVATE = ("10.1.2.3", "192.168.0.1", "172.16.0.1", "100.64.0.1", "fc00::1")
+
+
 @pytest.mark.spec("R-N11")
 @pytest.mark.parametrize(
     "address",
@@ -273,6 +334,33 @@ def test_a_name_that_leads_into_a_private_network_is_refused_before_anything_is_
     async def check() -> None:
         store = Store(a_job())
         async with running("https://hooks.example/hook", store, resolve=resolve):
+            ((_, again_in_s, message),) = await store.marks_after(1)
+            assert again_in_s == 1.0
+            assert message.startswith("its host's address is in a private network")
+            assert ("private = true in its settings allows" in message) == (address in PRIVATE)
+
+    run(check())
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_a_target_may_lead_into_a_private_network_where_its_settings_say_so(address: str) -> None:
+    module._check([address, "93.184.216.34"], is_local=False, is_private=True)
+    host = f"[{address}]" if ":" in address else address
+    settings = Settings(webhooks={"hook": WebhookTarget(url=f"https://{host}/hook", secret=SecretStr("k" * 32), private=True)})
+    Webhooks.of(settings.webhooks, Store()).check("hook")
+
+
+@pytest.mark.spec("R-N11")
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "::1", "fe80::1%eth0", "::ffff:10.0.0.1"]
+)
+def test_what_is_no_network_of_anybodys_is_refused_even_then(address: str) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return [address]
+
+    async def check() -> None:
+        store = Store(a_job())
+        async with running("https://hooks.example/hook", store, True, resolve=resolve):
             assert await store.marks_after(1) == [(1, 1.0, "its host's address is in a private network")]
 
     run(check())
@@ -280,7 +368,7 @@ def test_a_name_that_leads_into_a_private_network_is_refused_before_anything_is_
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1"])
 def test_public_addresses_are_none_of_these(address: str) -> None:
-    module._check([address], is_local=False)
+    module._check([address], is_local=False, is_private=False)
 
 
 def test_a_local_target_may_lead_only_to_this_machine() -> None:
@@ -332,6 +420,21 @@ def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
 def test_targets_that_cannot_be_are_refused_at_the_start(url: str) -> None:
     with pytest.raises(WrongUsage, match=r"webhook hook in the settings .*https://host/path"):
         Webhooks({"hook": Target(url, SECRET)}, Store())
+
+
+@pytest.mark.parametrize("host", [*(f"[{one}]" if ":" in one else one for one in PRIVATE), "10.66051", "0xc0a80001"])
+def test_a_private_address_that_the_settings_do_not_allow_is_refused_at_the_start(host: str) -> None:
+    said = r"webhook hook in the settings is \S+, which is in a private network.*write private = true under \[webhooks.hook\]"
+    with pytest.raises(WrongUsage, match=said):
+        Webhooks({"hook": Target(f"https://{host}/hook", SECRET)}, Store())
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "0.0.0.0", "2130706433", "224.0.0.1", "[::]", "[::ffff:10.0.0.1]"])
+def test_an_address_where_nothing_can_be_delivered_is_refused_at_the_start(host: str) -> None:
+    with pytest.raises(
+        WrongUsage, match="webhook hook in the settings is .*in no network that webhooks go to. Give a public address"
+    ):
+        Webhooks({"hook": Target(f"https://{host}/hook", SECRET, True)}, Store())
 
 
 def test_a_job_can_name_only_targets_of_the_settings() -> None:

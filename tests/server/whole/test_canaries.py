@@ -67,6 +67,7 @@ def troubled(server: Server) -> list[Reply]:
         ),
         workflow({"a": "load.image"}, load=load),
         workflow({"a": "text.value"}, text=n("text", value=PROMPT)),
+        workflow({"a": "fail.value"}, fail=n("fake/fail", value=1.0, message=PROMPT)),
         workflow({"a": "die.value"}, die=n("fake/die", value=1.0, how="exit1", times=1)),
         DOCUMENT,
     ):
