@@ -303,6 +303,10 @@ FAULTS: Final = (
         "        elif self._header_timer is None and data:\n", "        elif False:\n", (LIMITS,),
     ),
     Fault(
+        "connections may take every open file", "server/api/connections.py",
+        "        most = max(open_files - RESERVED_FILES, open_files // 4)\n", "        most = open_files\n", (LIMITS,),
+    ),
+    Fault(
         "forms are read at once", "server/api/body.py",
         "    try:\n        reader = MultipartReader(", "    try:\n        await request.post()\n        reader = MultipartReader(", (LIMITS,),
     ),
