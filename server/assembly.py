@@ -27,6 +27,7 @@ from server.health import Health
 from server.jobs.desk import Desk
 from server.jobs.hub import Hub
 from server.jobs.orders import Limits
+from server.jobs.record import Job
 from server.jobs.store import JobStore
 from server.jobs.webhooks import Webhooks
 from server.library.drafts import Drafts
@@ -48,7 +49,7 @@ DATABASE: Final = "jobs.sqlite"
 
 
 class Relay:
-    """Hears the engine: the node types are read again before the desk gives it work, and ends are counted."""
+    """Hears the engine: the node types are read again before the desk gives it work, and what nodes did is counted."""
 
     #: Set before the engine is started: these need the link, and the link needs its listener.
     desk: Desk
@@ -97,7 +98,6 @@ class Relay:
         self.desk.on_status(message)
 
     def _count(self, ended: Ended) -> None:
-        self._metrics.job(ended.state)
         for row in ended.result.get("nodes", ()):
             if row.get("state") == "cached":
                 self._metrics.cached()
@@ -136,7 +136,7 @@ class Assembly:
         services.values = Values(home, pictures)
         services.desk = relay.desk = self._desk(services)
         services.webhooks = Webhooks.of(settings.webhooks, self.store)
-        services.hub.connect(services.engine.watch, services.desk, services.webhooks.job_ended)
+        services.hub.connect(services.engine.watch, services.desk, _hears_of_ends(metrics, services.webhooks))
         folders = () if settings.workflows_folder is None else (settings.workflows_folder,)
         services.workflows = Workflows(home, services.catalogue, folders=folders)
         services.drafts, services.preferences = Drafts(home), Preferences(home)
@@ -225,6 +225,16 @@ def load(home: Path, flags: Mapping[str, Any], loaded: Loaded | None) -> Assembl
 
 def _catalogue_file(home: Path, packs: bool) -> Path:
     return home / (FILE_NAME if packs else f"no-packs-{FILE_NAME}")
+
+
+def _hears_of_ends(metrics: Metrics, webhooks: Webhooks) -> Callable[[Job], None]:
+    """Counts every end, also of jobs that the engine never had."""
+
+    def ended(job: Job) -> None:
+        metrics.job(job.state)
+        webhooks.job_ended(job)
+
+    return ended
 
 
 def _has_work(desk: Desk) -> bool:

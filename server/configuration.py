@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     body_bytes_per_s: Annotated[float, Field(gt=0, le=1e9)] = 1000.0
     """From then on a body must come this fast on average."""
     max_connections: Count = Limits().max_connections
-    """So many connections at a time."""
+    """So many connections at a time; fewer where the system allows too few open files, which `latentgraph doctor` tells."""
     max_connections_per_address: Count = Limits().max_connections_per_address
     """So many of one address; this machine's own may have `max_connections`."""
 

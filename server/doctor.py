@@ -19,6 +19,7 @@ from typing import Final, Literal, NamedTuple
 from graph.errors import LatentgraphError
 from nodes.models import MINI, list_models
 from server import shipped
+from server.open_files import open_files
 from server.problems import Refusal
 from server.settings import WrongUsage, machine_devices
 from server.shadow import shadows
@@ -107,7 +108,7 @@ def _home(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _settings(workspace: Workspace) -> Iterator[Finding]:
-    """Every setting of the server, its value and where that comes from; then the floor of free space that follows."""
+    """Every setting of the server, its value and where that comes from; then what follows for open files and free space."""
     from server.configuration import load_settings  # pydantic: only this command and `serve` need it
     from server.health import Health
 
@@ -118,6 +119,9 @@ def _settings(workspace: Workspace) -> Iterator[Finding]:
         return
     for name, value, source in loaded.sources:
         yield Finding("ok", f"setting {name}", f"{'none' if value in _NOTHING else value} ({source})")
+    shortage = loaded.settings.limits().shortage(open_files().most)
+    enough = f"the system allows {open_files().most}, which is enough for max_connections"
+    yield Finding("note" if shortage else "ok", "open files", shortage or enough)
     if not workspace.home.is_dir():
         return
     try:

@@ -24,9 +24,7 @@ class Metrics:
         self._request_s = Histogram(
             "latentgraph_request_seconds", "Time to answer.", ("route",), buckets=_REQUEST_S, registry=self._registry
         )
-        self._jobs = Counter(
-            "latentgraph_jobs", "Jobs that ended, by state; and those accepted.", ("state",), registry=self._registry
-        )
+        self._jobs = Counter("latentgraph_jobs", "Jobs that ended, by state.", ("state",), registry=self._registry)
         self._nodes = Histogram(
             "latentgraph_node_seconds", "Time that nodes ran.", ("type",), buckets=_NODE_S, registry=self._registry
         )
@@ -46,7 +44,7 @@ class Metrics:
         found[1].observe(seconds)
 
     def job(self, state: str) -> None:
-        """A job was "accepted", or ended "done", "failed" or "cancelled"."""
+        """A job ended "done", "failed" or "cancelled"."""
         self._jobs.labels(state).inc()
 
     def node(self, type_: str, seconds: float) -> None:

@@ -27,6 +27,7 @@ from server.api.session import Keys, check_keys
 from server.api.table import light_table
 from server.lock import HomeLock, private_home
 from server.log import log_to
+from server.open_files import allow_open_files, open_files
 from server.settings import DEFAULT_HOST, DEFAULT_PORT, WrongUsage
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Running:
         host = link_host(self.place, port)
         names = Names.of(port, (*self.place.hosts, *([] if self.place.host in _EVERYWHERE else [host])), self.place.origins)
         front = Front(names, keys, light_table())
-        connections = Connections(front.answer, Limits() if self.loaded is None else self.loaded.settings.limits())
+        connections = Connections(front.answer, _fitting(Limits() if self.loaded is None else self.loaded.settings.limits()))
         await connections.listen(*self.sockets)
         self._announce(f"http://{host}", keys.token)
         opening = asyncio.create_task(self._open(front, connections, keys), name="opening")
@@ -189,7 +190,9 @@ class Running:
         try:
             assembly = await asyncio.get_running_loop().run_in_executor(None, self._load)
             if self.loaded is None:
-                connections.limits = assembly.loaded.settings.limits()
+                connections.limits = _fitting(assembly.loaded.settings.limits())
+            if shortage := assembly.loaded.settings.limits().shortage(open_files().now):
+                _log.warning("%s", shortage)
             await assembly.start(front, keys, self.fail)
         except Exception as error:
             self.fail(error)
@@ -217,6 +220,11 @@ class Running:
         await connections.close(CLOSE_S)
         if assembly is not None:
             await assembly.close()
+
+
+def _fitting(limits: Limits) -> Limits:
+    """The limits of connections, within the files that this process may have open: as many as they need, if the system lets it."""
+    return limits.within(allow_open_files(limits.open_files))
 
 
 class Unforeseen:

@@ -32,6 +32,9 @@ _MOST_HEADERS: Final = 100
 #: Connections that the kernel may hold until they are accepted.
 _BACKLOG: Final = 1024
 _USER_TIMEOUT: Final = getattr(socket, "TCP_USER_TIMEOUT", None)
+#: Files that are kept from connections: some 25 are open always, each upload and download has one or two, and connections that
+#: are refused one each until they are closed.
+RESERVED_FILES: Final = 256
 #: Accepted in one go. asyncio goes on with the others even when it has no file descriptor left, and tells of each.
 _ACCEPTED_AT_ONCE: Final = 16
 
@@ -44,6 +47,27 @@ class Limits(NamedTuple):
     write_stall_s: float = 30.0
     max_connections: int = 4096
     max_connections_per_address: int = 1024
+
+    @property
+    def open_files(self) -> int:
+        """How many files a process must be allowed to have open for these."""
+        return self.max_connections + RESERVED_FILES
+
+    def within(self, open_files: int) -> Limits:
+        """The same for a process that may have so many files open: with few of them a quarter is for connections."""
+        most = max(open_files - RESERVED_FILES, open_files // 4)
+        return self._replace(max_connections=min(self.max_connections, most))
+
+    def shortage(self, open_files: int) -> str:
+        """What it means that a process may have no more files open than so many, and what to do; "" if it means nothing."""
+        found = self.within(open_files).max_connections
+        if found == self.max_connections:
+            return ""
+        return (
+            f"The system allows the server {open_files} open files, so it takes {found} connections at a time instead of "
+            f"max_connections = {self.max_connections}. Raise that limit to {self.open_files} (`ulimit -n`; LimitNOFILE of a "
+            "systemd unit), or lower max_connections."
+        )
 
 
 class Connections:

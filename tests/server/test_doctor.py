@@ -12,6 +12,7 @@ from server.api.session import check_keys
 from server.configuration import Settings
 from server.doctor import Finding
 from server.jobs.store import JobStore
+from server.open_files import OpenFiles
 from server.workspace import Workspace
 
 
@@ -47,6 +48,20 @@ def test_too_little_free_space_is_told_before_the_server_refuses(home: Path, mon
     assert finding.state == "wrong"
     assert re.search(
         r"The disk has \d+ MiB free; below 1073741824 MiB nothing new is taken\. .*lower min_free_bytes\.", finding.message
+    )
+
+
+def test_too_few_open_files_are_told_with_what_follows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "open_files", lambda: OpenFiles(256, 5000))
+    assert findings(home, "settings")["open files"] == Finding(
+        "ok", "open files", "the system allows 5000, which is enough for max_connections"
+    )
+    monkeypatch.setattr(doctor, "open_files", lambda: OpenFiles(256, 1024))
+    assert findings(home, "settings")["open files"] == Finding(
+        "note",
+        "open files",
+        "The system allows the server 1024 open files, so it takes 768 connections at a time instead of max_connections = 4096. "
+        "Raise that limit to 4352 (`ulimit -n`; LimitNOFILE of a systemd unit), or lower max_connections.",
     )
 
 

@@ -166,13 +166,13 @@ async def output_workflow(call: Call, id: OutputId) -> CarriedWorkflow:
     return CarriedWorkflow(workflow=document_to_json(document))
 
 
-@route("PUT", "/v1/outputs/{id}/star", answers=204, tags=("outputs",), refuses=("not_found", "disk_full"))
+@route("PUT", "/v1/outputs/{id}/star", answers=204, tags=("outputs",), refuses=("not_found", "disk_full", "forbidden"))
 async def star_output(call: Call, id: OutputId) -> None:
     """Mark an output with a star."""
     await call.services.outputs.star(id, True)
 
 
-@route("DELETE", "/v1/outputs/{id}/star", answers=204, tags=("outputs",), refuses=("not_found",))
+@route("DELETE", "/v1/outputs/{id}/star", answers=204, tags=("outputs",), refuses=("not_found", "disk_full", "forbidden"))
 async def unstar_output(call: Call, id: OutputId) -> None:
     """Take the star away."""
     await call.services.outputs.star(id, False)

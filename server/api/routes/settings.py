@@ -13,6 +13,7 @@ from server.api.models import JsonObject, Model
 from server.api.route import Answer, Call, route
 from server.configuration import PREFIX, Settings, Source
 from server.library import drafts, preferences, workflows
+from server.open_files import open_files
 
 #: Their values say where things lie on this machine or who may be told; whether they are set is all that leaves it.
 _HIDDEN: Final = frozenset(("workflows_folder", "output_folder", "webhooks"))
@@ -108,7 +109,7 @@ async def read_limits(call: Call) -> Limits:
         queued_jobs=settings.max_queued_jobs,
         queued_seconds=settings.max_queued_s,
         kept_jobs=settings.keep_jobs,
-        connections=settings.max_connections,
+        connections=settings.limits().within(open_files().now).max_connections,
         connections_per_address=settings.max_connections_per_address,
         node_seconds=settings.time_limit_s,
         node_seconds_by_type=settings.time_limits_s,

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from server.api.connections import Limits
 from server.api.models import Model
 from server.api.route import Call, Route, route
 from tests.server.api.kit import LIMIT_S, Served, declared, run, served
@@ -550,6 +551,27 @@ def test_another_address_has_its_own_cap(home: Path) -> None:
             assert (server.connections.count, server.connections.by_address) == (0, {})
 
     run(step())
+
+
+@pytest.mark.spec("R-L03")
+@pytest.mark.proves(22)
+@pytest.mark.parametrize(
+    ("wanted", "files", "found"),
+    [
+        (4096, 4352, 4096),
+        (4096, 10**9, 4096),
+        (4096, 4351, 4095),
+        (4096, 1024, 768),
+        (4096, 256, 64),
+        (4096, 160, 40),
+        (30, 160, 30),
+    ],
+)
+def test_connections_leave_files_for_what_answers_them(wanted: int, files: int, found: int) -> None:
+    limits = Limits(max_connections=wanted)
+    assert limits.within(files) == limits._replace(max_connections=found)
+    assert (limits.shortage(files) == "") == (wanted == found)
+    assert limits.within(limits.open_files) == limits
 
 
 # ---- headers, and what is no HTTP (R-N12) ----

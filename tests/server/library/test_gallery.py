@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import random
+import threading
 from pathlib import Path
 
 import pytest
 
 from graph.publish import publish
-from server.library import gallery as gallery_module
 from server.library.gallery import Filter, Gallery
 from server.problems import Refusal
 
@@ -205,12 +206,43 @@ def test_a_settled_folder_is_not_listed_again(gallery, folder, monkeypatch):
     assert sorted(ids(gallery)) == ["one", "two"]
 
 
-def test_summaries_in_memory_are_limited(gallery, folder, monkeypatch):
-    monkeypatch.setattr(gallery_module, "_REMEMBERED", 3)
-    for number in range(6):
+def test_what_stays_in_memory_of_an_output_is_bounded(gallery, folder):
+    path = output(folder, "one", prompt="p" * 10**6, model="m" * 10**6, workflow="w" * 10**6, kind="k" * 10**6)
+    found = page(gallery).outputs[0]
+    assert [len(text) for text in (found.prompt, found.model, found.workflow, found.kind)] == [2000, 200, 200, 40]
+    path.with_suffix(".json").unlink()
+    assert ids(gallery) == []
+    assert gallery._listing.sidecars == {}
+
+
+def test_a_search_under_way_holds_nobody_else_up(gallery, folder, monkeypatch):
+    for number in range(3):
         output(folder, f"o{number}", number)
-    assert len(ids(gallery)) == len(ids(gallery)) == 6
-    assert len(gallery._summaries) == 3
+    asked, go_on, real = threading.Event(), threading.Event(), Gallery._read
+
+    def read(self, id):
+        if threading.current_thread().name.startswith("gallery-search"):
+            asked.set()
+            assert go_on.wait(20)
+        return real(self, id)
+
+    async def scenario():
+        searching = asyncio.create_task(gallery.page(Filter(text="circle")))
+        assert await asyncio.to_thread(asked.wait, 20)
+        try:
+            async with asyncio.timeout(20):
+                os.close((await gallery.open("o2"))[1].file)
+                assert (await gallery.get("o1")).size == 6
+                await gallery.star("o1", True)
+                await gallery.delete("o0")
+                assert [one.id for one in (await gallery.page(Filter())).outputs] == ["o2", "o1"]
+        finally:
+            go_on.set()
+        assert [one.id for one in (await searching).outputs] == ["o2", "o1", "o0"]  # as they were when it began
+        assert [one.id for one in (await gallery.page(Filter(text="circle"))).outputs] == ["o2", "o1"]
+
+    monkeypatch.setattr(Gallery, "_read", read)
+    asyncio.run(scenario())
 
 
 def test_an_output_tells_everything_it_was_made_with(gallery, folder):
@@ -272,6 +304,53 @@ def test_stars_are_kept_across_restarts(gallery, folder, home):
     again.close()
 
 
+def failing_writes(code):
+    def write(*_):
+        raise OSError(code, os.strerror(code))
+
+    return write
+
+
+NOT_WRITTEN = {
+    errno.ENOSPC: ("disk_full", "The disk is full, so the data folder cannot be written. Free some space."),
+    errno.EDQUOT: ("disk_full", "The disk is full, so the data folder cannot be written. Free some space."),
+    errno.EROFS: (
+        "forbidden", '"stars.json" in the data folder may not be read or written by the server. Change its permissions.',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", NOT_WRITTEN, ids=errno.errorcode.get)
+def test_a_star_that_the_disk_does_not_take_is_refused(gallery, folder, monkeypatch, code):
+    output(folder, "one")
+    output(folder, "two")
+    asyncio.run(gallery.star("one", True))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", failing_writes(code))
+        refusals = [refusal(gallery.star("two", True)), refusal(gallery.star("one", False))]
+    assert [(one.code, one.message) for one in refusals] == [NOT_WRITTEN[code]] * 2
+    assert page(gallery).starred == {"one"}
+
+
+@pytest.mark.spec("J6")
+@pytest.mark.parametrize("code", [*NOT_WRITTEN, errno.EIO], ids=errno.errorcode.get)
+def test_an_output_is_deleted_though_the_disk_does_not_take_that_its_star_goes(
+    gallery, folder, home, forgotten, monkeypatch, code
+):
+    for id in ("one", "two", "three"):
+        output(folder, id)
+        asyncio.run(gallery.star(id, True))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", failing_writes(code))
+        asyncio.run(gallery.delete("one"))
+        asyncio.run(gallery.delete("two"))
+    assert (forgotten, ids(gallery), ids(gallery, starred=True)) == (["one", "two"], ["three"], ["three"])
+    assert page(gallery).starred == {"three"}
+    assert json.loads((home / "stars.json").read_text()) == ["one", "three", "two"]
+    asyncio.run(gallery.star("three", False))
+    assert json.loads((home / "stars.json").read_text()) == []
+
+
 @pytest.mark.spec("J5", "R-P01")
 @pytest.mark.parametrize(
     "id",
@@ -316,10 +395,13 @@ def test_a_long_search_leaves_the_loop_free(gallery, folder):
 
 
 @pytest.mark.long
-def test_a_hundred_thousand_outputs_leave_the_loop_free(gallery, folder):
+def test_a_hundred_thousand_outputs_leave_the_loop_free_and_are_read_once(gallery, folder, monkeypatch):
     fill(folder, 100_000)
+    read = []
+    real = Gallery._read
+    monkeypatch.setattr(Gallery, "_read", lambda self, id: (read.append(id), real(self, id))[1])
     for filter, count in ((Filter(), 50), (Filter(text="nowhere"), 0), (Filter(offset=99_990), 10)):
         turns, found = turns_during(gallery, filter)
         assert len(found.outputs) == count
         assert turns > 20
-    assert len(gallery._summaries) <= gallery_module._REMEMBERED
+    assert len(read) == 100_000

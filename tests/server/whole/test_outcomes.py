@@ -65,6 +65,24 @@ def test_an_engine_that_was_stopped_when_its_server_died_is_ended_by_the_next_on
 
 
 @pytest.mark.slow
+@pytest.mark.spec("R-O03")
+def test_every_end_of_a_job_is_counted_once_and_nothing_else(server: Server) -> None:
+    server.ended(server.submit(chain(2, 5.0))["id"])
+    server.ended(server.submit(single("fake/fail", value=1.0))["id"])
+    server.request("POST", "/v1/queue/pause")
+    waiting = [server.submit(chain(2, 5.0))["id"] for _ in range(2)]  # the engine never hears of these
+    server.request("POST", f"/v1/jobs/{waiting[0]}/cancel")
+    server.ended(waiting[0])
+    lines = server.get("/metrics").body.decode().splitlines()
+    assert "# HELP latentgraph_jobs_total Jobs that ended, by state." in lines
+    assert sorted(line for line in lines if line.startswith("latentgraph_jobs_total{")) == [
+        'latentgraph_jobs_total{state="cancelled"} 1.0',
+        'latentgraph_jobs_total{state="done"} 1.0',
+        'latentgraph_jobs_total{state="failed"} 1.0',
+    ]
+
+
+@pytest.mark.slow
 @pytest.mark.spec("R-C08")
 def test_the_count_of_tries_goes_on_after_a_restart_of_the_server(make_server: MakeServer) -> None:
     with running(make_server()) as server:

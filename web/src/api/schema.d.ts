@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 9896d71db9881cdd10072ba8fb4c2db9734da922d19d42a08f3259f55b6bb10d. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 7613a81417c0b4d218be2344efe4de5fd148ce72e8fa024fb2c8b1bdf4b99ee4. Not to be edited. */
 
 export interface paths {
     "/": {
