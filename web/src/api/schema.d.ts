@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 9896d71db9881cdd10072ba8fb4c2db9734da922d19d42a08f3259f55b6bb10d. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 42628e4cd87e007e6a6ffa84afb38be5465fc323d7965c619e0a0dbb6b1e65e1. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -628,8 +628,9 @@ export interface paths {
         post?: never;
         /**
          * Remove a model from the data folder for good
-         * @description Refused while a queued or running job names it (409), and for models that lie elsewhere (403). What devices hold of it
-         *     is dropped first.
+         * @description Refused while a queued or running job names it (409, with the `job`) or devices hold weights of it (409, with the
+         *     `devices`; POST /v1/devices/free frees them), and for models that lie elsewhere (403). Jobs that name it are refused
+         *     until it is decided and done.
          */
         delete: operations["remove_model"];
         options?: never;
