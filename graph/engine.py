@@ -7,7 +7,7 @@ import errno
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -471,6 +471,10 @@ class Engine:
                 self.executor.released(name)
                 freed[name] = held
         return freed | {"ram": self.memories.memo.values.drop_until(0)}
+
+    def holders(self, weights: Collection[str]) -> list[str]:
+        """Devices that hold one of these weights (identities), as each told when its last call ended."""
+        return [name for name, worker in self.workers.items() if not worker.resident().keys().isdisjoint(weights)]
 
     def _materialise(self, plan: Plan) -> dict[int, dict[int, Value]]:
         """Fetch the remembered values that the run reads or prints; a damaged one makes its task run after all."""

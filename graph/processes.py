@@ -335,10 +335,12 @@ class ProcessWorker:
                 values = tuple([self._made(reference) for reference in outputs])
                 self._resident = resident
                 return Result(values, seconds, loading, peak)
-            case "cancelled", []:
+            case "cancelled", [dict(resident)]:
+                self._resident = resident
                 raise Cancelled
-            case "failed", [str(), str(), str()]:
-                raise RemoteFailure(*rest)
+            case "failed", [str(), str(), str(), dict(resident)]:
+                self._resident = resident
+                raise RemoteFailure(*rest[:3])
             case _:
                 raise NotOurs(f"it said {kind!r} in a way that is not ours, so it was ended")
         return None

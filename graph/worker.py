@@ -129,9 +129,9 @@ class _Child:
             resident = dict(worker.resident())
             self.channel.send("done", number, outputs, result.seconds, result.loading, result.peak_bytes, resident)
         except Cancelled:
-            self.channel.send("cancelled", number)
+            self.channel.send("cancelled", number, dict(worker.resident()))
         except BaseException as error:  # whatever a node raises fails its task alone; the models here are kept
-            self.channel.send("failed", number, *map(shown, failure_of(error)))
+            self.channel.send("failed", number, *map(shown, failure_of(error)), dict(worker.resident()))
         self.cancelled.discard(number)
         self.watched.discard(number)
 

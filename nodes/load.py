@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
@@ -62,6 +63,20 @@ def load_pipeline(
         Vae(adapter.name, *parts["vae"]),
         Scheduler(adapter.name, config_identity(configs["scheduler"]), place["scheduler"]),
     )
+
+
+def model_weights(model: str, home: Path) -> frozenset[str]:
+    """The identities of the weights of a model, as they lie there now; what cannot be read is left out: no part is made of it."""
+    found = set[str]()
+    with suppress(Refused, OSError):
+        folder = find_model(model, home)
+        adapter = family_of_pipeline(class_of(read_config(folder / "model_index.json")))
+        for component in adapter.components.values():
+            place = folder / component.subfolder
+            with suppress(Refused, OSError):
+                if component.stem:
+                    found.add(part_identity(read_config(place / "config.json"), weights_of(place, component.stem)))
+    return frozenset(found)
 
 
 def _configs(adapter: Family, folder: Path) -> dict[str, dict[str, Any]]:  # Any: the library's JSON

@@ -75,10 +75,17 @@ def free_memory(engine: Engine, arguments: Arguments) -> Answer:
     return {"freed_bytes": freed}
 
 
+def holders(engine: Engine, arguments: Arguments) -> Answer:
+    """The devices that hold weights of a model; of models with the same weights, whichever they were read for."""
+    from nodes.load import model_weights  # the command line imports this module before it needs that
+
+    return {"devices": engine.holders(model_weights(str(arguments["model"]), engine.memories.home))}
+
+
 Question = Callable[["Engine", Arguments], Answer]
 
 #: Answered by threads of their own, so that a plan waits for no reading of the whole cache.
-QUICK: Final[Mapping[str, Question]] = {"plan": plan, "why": why}
+QUICK: Final[Mapping[str, Question]] = {"plan": plan, "why": why, "holders": holders}
 SLOW: Final[Mapping[str, Question]] = {
     "cache_stats": cache_stats,
     "cache_verify": cache_verify,

@@ -47,11 +47,12 @@ class Watch(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A question with an answer: "plan", "why", "cache_stats", "cache_verify", "cache_clear", "free_memory".
+    """A question with an answer: "plan", "why", "cache_stats", "cache_verify", "cache_clear", "free_memory", "holders".
 
     plan: {"document": bytes, "targets": [...] | None} -> what `latentgraph plan --json` gives, without "workflow".
     why: the same with "node" -> {"reasons": [...]}.
     cache_clear: {"disk_cache": bool}. free_memory: {"device": name | None}: drops what is resident and not in use.
+    holders: {"model": name} -> {"devices": [...]}: those that hold weights of it.
     """
 
     number: int

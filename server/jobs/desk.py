@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from graph.compile import Compiled
@@ -19,6 +21,7 @@ from server.engine.messages import Ended
 from server.jobs import orders
 from server.jobs.costs import Costs
 from server.jobs.dispatch import Dispatch, Engine, HubListener, UnderWay, found, not_found
+from server.jobs.mentions import Mention
 from server.jobs.orders import DEFAULT_LIMITS, Limits, Order, Prepared, is_quick
 from server.jobs.queue import MOST_HOURS, MOST_JOBS, Entry, Queue
 from server.jobs.record import Accepted, Job, JobFilter, JobPage, JobResult, NewJob, new_id
@@ -30,6 +33,8 @@ __all__ = ["Accepted", "Desk", "Health", "HubListener", "Limits", "Order", "Queu
 T = TypeVar("T")
 #: What a draining server tells to come back after: it is started again soon, or not at all.
 DRAINING_RETRY_S: Final = 10.0
+#: And one that removes a model which a job names: whether it goes is decided soon.
+LEAVING_RETRY_S: Final = 1.0
 
 
 class QueueFacts(NamedTuple):
@@ -91,6 +96,8 @@ class Desk(Dispatch):
         #: Requests under way by client and key: one with the same key waits for the first.
         self._arriving: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._arriving_files: Counter[str] = Counter()
+        #: Models that are being removed.
+        self._leaving: list[Mention] = []
         self._moving = asyncio.Lock()
         self._cancelling: dict[str, asyncio.Task[Job]] = {}
 
@@ -178,7 +185,7 @@ class Desk(Dispatch):
         new = self._new(prepared, order)
         if prepared.compiled.files:
             return await self._to_the_end(self._accept(new, prepared))
-        self._queue.admit(new.id, new.cost_s)
+        self._admit(new, prepared)
         accepted = self._kept_at_once(new)
         return accepted if accepted is not None else await self._to_the_end(self._kept_soon(new))
 
@@ -212,11 +219,23 @@ class Desk(Dispatch):
             if prepared.compiled.files:
                 await self._refuse_missing(prepared.compiled)
             self._refuse_draining()
-            self._queue.admit(new.id, new.cost_s)
+            self._admit(new, prepared)
             return self._kept_at_once(new) or await self._kept_soon(new)
         finally:
             self._arriving_files.subtract(new.files)
             self._arriving_files += Counter()  # drops the zeros
+
+    def _admit(self, new: NewJob, prepared: Prepared) -> None:
+        """Keep a place in the queue for a job that is kept next."""
+        for mention in self._leaving:
+            if mention.is_in(prepared.compiled.document):
+                raise Refusal(
+                    "conflict",
+                    f'The workflow names "{mention.name}", a model that is being removed. Name another model, or send '
+                    "the job again if this one is kept.",
+                    retry_after_s=LEAVING_RETRY_S,
+                )
+        self._queue.admit(new.id, new.cost_s)
 
     def _kept_at_once(self, new: NewJob) -> Accepted | None:
         """Have an admitted job kept here and now; None if that would take a while."""
@@ -262,6 +281,25 @@ class Desk(Dispatch):
                 "The server is shutting down and takes no new jobs. Send it again later.",
                 retry_after_s=DRAINING_RETRY_S,
             )
+
+    @asynccontextmanager
+    async def leaving(self, model: str) -> AsyncIterator[str | None]:
+        """Refuse jobs that name this model while the block runs. Gives a job that came before and names it, None if there is none."""
+        mention = Mention(model)
+        self._leaving.append(mention)
+        try:
+            if self._tasks:  # among them are jobs that were admitted and do not wait yet
+                await asyncio.wait(tuple(self._tasks))
+            yield await self._naming(mention)
+        finally:
+            self._leaving.remove(mention)
+
+    async def _naming(self, mention: Mention) -> str | None:
+        for id in self.active():
+            text = await self._kept(self._store.document(id))
+            if text is not None and await self._in_thread(partial(mention.is_in_text, text)):
+                return id
+        return None
 
     # ---- reading ----
 

@@ -166,6 +166,14 @@ def _target(compiled: Compiled, target: str) -> int | Problem:
     return index
 
 
+def texts_in(document: Document) -> Iterator[str]:
+    """Every text at an input, those in lists and of subgraphs too; links are none."""
+    for _, node in _nodes(document):
+        for value in node.inputs.values():
+            if type(value) is not dict or "link" not in value:
+                yield from _texts(value)
+
+
 def _nodes(document: Document) -> Iterator[tuple[str, Node]]:
     yield from document.nodes.items()
     for subgraph in document.subgraphs.values():

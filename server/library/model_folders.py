@@ -63,6 +63,10 @@ class ModelFolders:
         """One model. Raises Refusal `not_found`."""
         return await asyncio.to_thread(self._read, name)
 
+    async def demand_removable(self, name: str) -> None:
+        """Raise Refusal as `remove` would, and remove nothing."""
+        await asyncio.to_thread(self._demand_removable, name)
+
     async def remove(self, name: str) -> None:
         """Remove a model's folder for good. Raises Refusal `not_found`, and `forbidden` for what is not in the data folder.
 
@@ -89,11 +93,14 @@ class ModelFolders:
             return "elsewhere"
         return "data folder"
 
-    def _remove(self, name: str) -> None:
+    def _demand_removable(self, name: str) -> None:
         entry = self._read(name)
         if not entry.can_be_removed:
             where = "is shipped with the program" if entry.where == "shipped" else "does not lie in the data folder"
             raise Refusal("forbidden", f'Model "{name}" {where}, so it is not removed here. Remove it yourself where it lies.')
+
+    def _remove(self, name: str) -> None:
+        self._demand_removable(name)
         hidden = f".removed-{secrets.token_hex(8)}"
         try:
             with self._opened(name) as (models, last, above):

@@ -498,11 +498,11 @@ def _facts(document: Document) -> _Facts:
         inputs=tuple(document.inputs),
         outputs=tuple(document.outputs),
         types=frozenset(node.type for node in nodes if node.type[1:] not in document.subgraphs or node.type[0] != "#"),
-        texts=texts_of(document),
+        texts=_texts_of(document),
     )
 
 
-def texts_of(document: Document) -> frozenset[tuple[str, str, str]]:
+def _texts_of(document: Document) -> frozenset[tuple[str, str, str]]:
     """(node type, port, text) of every short text that is written at an input, those of subgraphs too."""
     return frozenset(
         (node.type, port, value)

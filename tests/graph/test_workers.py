@@ -282,6 +282,18 @@ def test_closing_is_possible_at_any_time_and_twice(bench: Bench) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spec("K13")
+def test_what_a_call_loaded_is_known_also_if_it_failed_or_was_cancelled(process: Bench) -> None:
+    worker = process.worker
+    for type, report, error in (("odd_result", None, RemoteFailure), ("endless", Listener(cancel_at=1), Cancelled)):
+        with pytest.raises(error):
+            process.call(type, report)
+        assert dict(worker.resident()) == {"abc": 1000}
+        worker.replace()
+        assert dict(worker.resident()) == {}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "said"), [("exit", "exit code 3"), ("kill", "killed by signal 9")])
 def test_a_death_is_told_and_the_next_call_has_a_fresh_child(process: Bench, how: str, said: str) -> None:
     before = process.value("where")

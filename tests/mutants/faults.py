@@ -577,6 +577,22 @@ FAULTS: Final = (
         "    if job is not None:\n", "    if False:\n", ("tests/server/api/test_library_routes.py",),
     ),
     Fault(
+        "a model is removed while a device holds it", "server/api/routes/models.py",
+        "    if devices:\n", "    if False:\n", ("tests/server/api/test_library_routes.py",),
+    ),
+    Fault(
+        "a job is accepted whose model is being removed", "server/jobs/desk.py",
+        "            if mention.is_in(prepared.compiled.document):\n", "            if False:\n", ("tests/server/jobs/test_desk.py",),
+    ),
+    Fault(
+        "a model is removed under a job that is just being kept", "server/jobs/desk.py",
+        "                await asyncio.wait(tuple(self._tasks))\n", "                pass\n", ("tests/server/jobs/test_desk.py",),
+    ),
+    Fault(
+        "a model's name is looked for as a whole text only", "server/jobs/mentions.py",
+        "self._whole.search(text) is not None", "self._whole.fullmatch(text) is not None", ("tests/server/jobs/test_mentions.py",),
+    ),
+    Fault(
         "a model is removed where a link leads", "server/library/model_folders.py",
         "_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC", "_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC",
         ("tests/server/api/test_library_routes.py",),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import StringConstraints
 
-from graph.document import read_document
 from server.api.models import Model
 from server.api.route import Call, route
-from server.jobs.record import JobFilter
 from server.library.model_folders import ModelEntry
-from server.library.workflows import texts_of
 from server.problems import Refusal
+
+if TYPE_CHECKING:
+    from server.engine.link import EngineLink
 
 Part = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 
@@ -55,50 +53,45 @@ async def read_makers_model(call: Call, maker: Part, name: Part) -> ModelView:
     return _view(await call.services.models.read(f"{maker}/{name}"))
 
 
-@route("DELETE", "/v1/models/{name}", tags=("models",), refuses=("not_found", "forbidden", "in_use"))
+_REFUSES: Final = ("not_found", "forbidden", "in_use", "engine_unavailable", "not_ready_in_time")
+
+
+@route("DELETE", "/v1/models/{name}", tags=("models",), refuses=_REFUSES)
 async def remove_model(call: Call, name: Part) -> None:
     """Remove a model from the data folder for good.
 
-    Refused while a queued or running job names it (409), and for models that lie elsewhere (403). What devices hold of it
-    is dropped first.
+    Refused while a queued or running job names it (409, with the `job`) or devices hold weights of it (409, with the
+    `devices`; POST /v1/devices/free frees them), and for models that lie elsewhere (403). Jobs that name it are refused
+    until it is decided and done.
     """
     await _remove(call, name)
 
 
-@route("DELETE", "/v1/models/{maker}/{name}", tags=("models",), refuses=("not_found", "forbidden", "in_use"))
+@route("DELETE", "/v1/models/{maker}/{name}", tags=("models",), refuses=_REFUSES)
 async def remove_makers_model(call: Call, maker: Part, name: Part) -> None:
     """Remove a model of a maker's folder, as above."""
     await _remove(call, f"{maker}/{name}")
 
 
 async def _remove(call: Call, name: str) -> None:
-    await call.services.models.read(name)  # whether there is one, before jobs are searched
-    job = await _user_of(call, name)
-    if job is not None:
-        raise Refusal("in_use", f'Model "{name}" is used by job {job}. Cancel it or let it end, then remove the model.', job=job)
-    engine = call.services.engine
-    if engine is not None and engine.state == "ready":
-        with suppress(Refusal):  # a device that keeps its copy of the weights reads the file no more
-            await engine.ask("free_memory", device=None)
-    await call.services.models.remove(name)
+    services = call.services
+    await services.models.demand_removable(name)  # before jobs are searched
+    async with services.desk.leaving(name) as job:
+        if job is not None:
+            message = f'Model "{name}" is used by job {job}. Cancel it or let it end, then remove the model.'
+            raise Refusal("in_use", message, job=job)
+        await _refuse_held(services.engine, name)
+        await services.models.remove(name)
 
 
-async def _user_of(call: Call, name: str) -> str | None:
-    """A job that waits or runs and has this text as a value somewhere: rather one too many than one too few."""
-    before: int | None = None
-    while True:
-        page = await call.services.desk.page(JobFilter(states=("queued", "running"), before=before, limit=200))
-        for job in page.jobs:
-            text: bytes = await call.services.desk.document(job.id)
-            if name.encode() in text and await asyncio.to_thread(_names, text, name):
-                return str(job.id)
-        if page.next is None:
-            return None
-        before = page.next
-
-
-def _names(text: bytes, name: str) -> bool:
-    return any(value == name for _, _, value in texts_of(read_document(text)))
+async def _refuse_held(engine: EngineLink | None, name: str) -> None:
+    """Raise Refusal while devices hold weights of a model; without an engine there are none."""
+    if engine is None or engine.state != "ready":
+        return
+    devices = (await engine.ask("holders", model=name))["devices"]
+    if devices:
+        found = f'Weights of model "{name}" are in the memory of {", ".join(devices)}'
+        raise Refusal("in_use", f"{found}. Free it with POST /v1/devices/free, then remove the model.", devices=devices)
 
 
 def _view(entry: ModelEntry) -> ModelView:

@@ -6,9 +6,8 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from server.jobs.record import JobFilter, JobPage
 from server.library.drafts import Drafts
 from server.library.model_folders import ModelFolders
 from server.library.node_types import NodeTypes
@@ -38,25 +37,17 @@ class Engine:
         return found
 
 
-class FakeJob(NamedTuple):
-    id: str
-    text: bytes
-
-
 class Desk:
-    """A desk with these jobs waiting."""
+    """A desk where a job names each of these models."""
 
-    def __init__(self, *jobs: FakeJob) -> None:
-        self.jobs = list(jobs)
+    def __init__(self, jobs: dict[str, str] | None = None) -> None:
+        self.jobs, self.leaves = jobs or {}, list[str]()
 
-    async def page(self, filters: JobFilter) -> JobPage:
-        """One job at a time, so that paging is tried."""
-        assert set(filters.states) == {"queued", "running"}
-        at = filters.before or 0
-        return JobPage(self.jobs[at : at + 1], at + 1 if at + 1 < len(self.jobs) else None)  # type: ignore[arg-type]
-
-    async def document(self, id: str) -> bytes:
-        return next(job.text for job in self.jobs if job.id == id)
+    @asynccontextmanager
+    async def leaving(self, model: str) -> AsyncIterator[str | None]:
+        self.leaves.append(model)
+        yield self.jobs.get(model)
+        self.leaves.remove(model)
 
 
 @asynccontextmanager

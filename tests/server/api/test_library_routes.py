@@ -16,7 +16,7 @@ from server.engine.messages import Hello, Status
 from server.library.model_folders import ModelFolders
 from server.problems import Refusal
 from tests.server.api.kit import run
-from tests.server.api.library_kit import Desk, Engine, FakeJob, ask, library
+from tests.server.api.library_kit import Desk, Engine, ask, library
 
 # Node types.
 
@@ -112,11 +112,6 @@ def model_folder(path: Path, pipeline: str = "ZImagePipeline") -> Path:
     return path
 
 
-def workflow_with(model: str) -> bytes:
-    nodes = {"m": {"type": "load_pipeline", "inputs": {"model": model}}}
-    return json.dumps({"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes}).encode()
-
-
 def test_models_are_listed_by_name_without_their_folders(home: Path, tmp_path: Path) -> None:
     model_folder(home / "models" / "mine")
     model_folder(home / "models" / "maker" / "theirs", pipeline="")
@@ -143,8 +138,7 @@ def test_models_are_listed_by_name_without_their_folders(home: Path, tmp_path: P
 @pytest.mark.spec("K13")
 def test_a_model_that_a_waiting_or_running_job_names_is_not_removed(home: Path) -> None:
     folder = model_folder(home / "models" / "mine")
-    other, user = FakeJob("job-a", workflow_with("mine-too")), FakeJob("job-b", workflow_with("mine"))
-    desk, engine = Desk(other, user), Engine({"free_memory": {"freed_bytes": {"ram": 5}}})
+    desk, engine = Desk({"mine": "job-b"}), Engine({"holders": {"devices": []}})
 
     async def steps() -> None:
         async with library(home, desk=desk, engine=engine) as server:
@@ -153,11 +147,67 @@ def test_a_model_that_a_waiting_or_running_job_names_is_not_removed(home: Path) 
             assert problem["detail"] == 'Model "mine" is used by job job-b. Cancel it or let it end, then remove the model.'
             assert folder.is_dir()
             assert engine.asked == []
-            desk.jobs.remove(user)
+            desk.jobs.clear()
             assert (await ask(server, "DELETE", "/v1/models/mine"))[0] == 204
-            assert engine.asked == [("free_memory", {"device": None})]  # what devices hold of it goes first
             assert list((home / "models").iterdir()) == []
             assert (await ask(server, "DELETE", "/v1/models/mine"))[0] == 404
+
+    run(steps())
+
+
+@pytest.mark.spec("K13")
+def test_a_model_that_devices_hold_is_removed_only_after_their_memory_was_freed(home: Path) -> None:
+    folder = model_folder(home / "models" / "maker" / "mine")
+    engine = Engine({"holders": {"devices": ["cuda:0", "cuda:1"]}})
+
+    async def steps() -> None:
+        async with library(home, engine=engine) as server:
+            status, _, problem = await ask(server, "DELETE", "/v1/models/maker/mine")
+            assert (status, problem["code"], problem["devices"]) == (409, "in_use", ["cuda:0", "cuda:1"])
+            assert problem["detail"] == (
+                'Weights of model "maker/mine" are in the memory of cuda:0, cuda:1. Free it with POST /v1/devices/free, '
+                "then remove the model."
+            )
+            assert engine.asked == [("holders", {"model": "maker/mine"})]
+            assert folder.is_dir()
+            engine.answers["holders"] = {"devices": []}
+            assert (await ask(server, "DELETE", "/v1/models/maker/mine"))[0] == 204
+            assert not folder.exists()
+
+    run(steps())
+
+
+@pytest.mark.spec("K13")
+def test_a_model_is_not_removed_while_nobody_can_say_what_devices_hold(home: Path) -> None:
+    folder = model_folder(home / "models" / "mine")
+    slow = Refusal("not_ready_in_time", "The engine did not answer within 30 s; try again.", retry_after_s=5)
+    engine = Engine({"holders": slow})
+
+    async def steps() -> None:
+        async with library(home, engine=engine) as server:
+            status, _, problem = await ask(server, "DELETE", "/v1/models/mine")
+            assert (status, problem["code"]) == (503, "not_ready_in_time")
+            assert folder.is_dir()
+            engine.state = "waiting"  # its processes ended with it: there is nothing that could hold one
+            assert (await ask(server, "DELETE", "/v1/models/mine"))[0] == 204
+
+    run(steps())
+
+
+@pytest.mark.spec("K13")
+def test_a_model_is_removed_while_jobs_that_name_it_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model_folder(home / "models" / "mine")
+    desk, leaves, remove = Desk(), list[str](), ModelFolders.remove
+
+    async def noted(models: ModelFolders, name: str) -> None:
+        leaves.extend(desk.leaves)
+        await remove(models, name)
+
+    async def steps() -> None:
+        monkeypatch.setattr(ModelFolders, "remove", noted)
+        async with library(home, desk=desk) as server:
+            assert (await ask(server, "DELETE", "/v1/models/mine"))[0] == 204
+        assert (leaves, desk.leaves) == (["mine"], [])
 
     run(steps())
 

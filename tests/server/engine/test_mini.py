@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nodes.models import mini_folder
 from server.run import open_engine
 from server.workspace import Workspace
 from tests.server.engine.link_kit import lab, run
@@ -42,6 +44,25 @@ def pixels(folder: Path) -> bytes:
     (path,) = folder.glob("*.png")
     with Image.open(path) as picture:
         return picture.tobytes()
+
+
+@pytest.mark.spec("K13")
+def test_the_engine_says_which_devices_hold_a_model_until_they_are_freed(home: Path) -> None:
+    shutil.copytree(mini_folder(), home / "models" / "mine")
+    (home / "models" / "broken").mkdir()
+    text = document().decode().replace('"model": "mini"', '"model": "mine"')
+
+    async def test() -> None:
+        async with lab(home, library="builtin_without_torch") as one:
+            assert await one.link.ask("holders", model="mine") == {"devices": []}
+            assert (await one.run("a", text)).state == "done"
+            assert await one.link.ask("holders", model="mine") == {"devices": ["cpu"]}
+            assert await one.link.ask("holders", model="broken") == {"devices": []}
+            assert await one.link.ask("holders", model="gone") == {"devices": []}
+            await one.link.ask("free_memory", device="cpu")
+            assert await one.link.ask("holders", model="mine") == {"devices": []}
+
+    run(test())
 
 
 def test_the_engine_process_draws_what_the_command_line_draws_and_never_imports_torch(home: Path, tmp_path: Path) -> None:

@@ -242,6 +242,97 @@ def test_a_client_that_leaves_does_not_leave_half_a_job(home: Path) -> None:
     run(work())
 
 
+# ---- models that are removed ----
+
+
+@pytest.mark.spec("K13")
+def test_while_a_model_leaves_jobs_that_name_it_are_refused_and_others_taken(home: Path) -> None:
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            (old,) = await made.submit(document=a_drawing(prompt="other\nmine"))
+            await made.desk.cancel(old)
+            async with made.desk.leaving("mine") as user:
+                assert user is None
+                for asked in (
+                    order(document=a_drawing(prompt="mine")),
+                    order(inputs={"prompt": "other\nmine"}, idempotency=("key", b"")),
+                ):
+                    with pytest.raises(
+                        Refusal, match='names "mine", a model that is being removed. Name another model, or send'
+                    ) as caught:
+                        await made.desk.submit(asked)
+                    assert (caught.value.code, caught.value.retry_after_s) == ("conflict", 1.0)
+                with pytest.raises(Refusal, match="is being removed"):
+                    await made.desk.retry(old, "ann")
+                await made.submit(document=a_drawing(prompt="mine-too"))
+            assert made.desk.queue_facts().queued == 1
+            await made.submit(document=a_drawing(prompt="mine"))
+
+    run(work())
+
+
+@pytest.mark.spec("K13")
+def test_a_job_that_waits_or_runs_is_told_to_who_removes_its_model(home: Path) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            await made.submit(document=a_drawing(prompt="mine-too"))
+            (id,) = await made.submit(document=a_drawing(prompt="other\nmine"))
+            await made.settled()
+            async with made.desk.leaving("mine") as user:
+                assert user == id
+            made.end(id)
+            await made.settled()
+            async with made.desk.leaving("mine") as user:
+                assert user is None
+
+    run(work())
+
+
+@pytest.mark.spec("K13")
+def test_a_job_that_is_being_kept_when_its_model_shall_leave_is_seen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that was admitted and has not come to the store: both requests are taken up in one turn of the loop."""
+
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            monkeypatch.setattr(made.store, "accept_at_once", lambda new: None)
+            submitting = asyncio.ensure_future(made.desk.submit(order(document=a_drawing(prompt="mine"))))
+            leaving = made.desk.leaving("mine")
+            user, accepted = await asyncio.gather(asyncio.ensure_future(leaving.__aenter__()), submitting)
+            assert user == accepted.job.id
+            await leaving.__aexit__(None, None, None)
+
+    run(work())
+
+
+@pytest.mark.spec("K13")
+def test_a_job_that_is_being_checked_when_its_model_leaves_is_refused(home: Path) -> None:
+    checking, go_on = threading.Event(), threading.Event()
+
+    async def in_thread(act: Any) -> Any:
+        def slowly() -> Any:
+            checking.set()
+            go_on.wait(20)
+            return act()
+
+        return await asyncio.to_thread(slowly)
+
+    async def work() -> None:
+        document = workflow(
+            {f"n{i}": n("draw", prompt="mine") for i in range(300)} | {"save": n("save", picture=link("n0.picture"))}
+        )
+        async with office(home, engine=False, in_thread=in_thread) as made:
+            submitting = asyncio.ensure_future(made.desk.submit(order(document=document)))
+            await asyncio.to_thread(checking.wait, 20)
+            asyncio.get_running_loop().call_soon(go_on.set)
+            async with made.desk.leaving("mine") as user:
+                assert user is None
+                with pytest.raises(Refusal, match="is being removed"):
+                    await submitting
+            assert made.desk.queue_facts().queued == 0
+
+    run(work())
+
+
 # ---- the bound ----
 
 

@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 7613a81417c0b4d218be2344efe4de5fd148ce72e8fa024fb2c8b1bdf4b99ee4. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 fa587a9420c35eb1ed94a94b254f864e465197c2969f095403ae67a5eeee8aa6. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -628,8 +628,9 @@ export interface paths {
         post?: never;
         /**
          * Remove a model from the data folder for good
-         * @description Refused while a queued or running job names it (409), and for models that lie elsewhere (403). What devices hold of it
-         *     is dropped first.
+         * @description Refused while a queued or running job names it (409, with the `job`) or devices hold weights of it (409, with the
+         *     `devices`; POST /v1/devices/free frees them), and for models that lie elsewhere (403). Jobs that name it are refused
+         *     until it is decided and done.
          */
         delete: operations["remove_model"];
         options?: never;

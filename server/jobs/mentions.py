@@ -1,0 +1,27 @@
+"""Whether a workflow names something at its inputs: as a text, in a list, or among the words and lines of a text.
+
+It knows no node types, so it rather finds one too many than one too few. A name that nodes put together is not found.
+"""
+
+from __future__ import annotations
+
+import re
+
+from graph.document import Document, read_document
+from server.jobs.orders import texts_in
+
+
+class Mention:
+    """A name of letters, digits and "._/-" that is looked for as a whole: "mini" is neither in "mini-2" nor in "maker/mini"."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._whole = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", re.ASCII)
+
+    def is_in(self, document: Document) -> bool:
+        """Whether the document names it. Takes time by the length of its texts."""
+        return any(self.name in text and self._whole.search(text) is not None for text in texts_in(document))
+
+    def is_in_text(self, text: bytes) -> bool:
+        """The same of a document as it is kept."""
+        return self.name.encode() in text and self.is_in(read_document(text))
