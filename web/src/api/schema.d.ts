@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 9896d71db9881cdd10072ba8fb4c2db9734da922d19d42a08f3259f55b6bb10d. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 5aa332d968c572024d1ee270d4e18e0fe814c8fd0d76f77743bbdfd4d7061850. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1799,8 +1799,13 @@ export interface components {
          * @description How large what is sent may be. Above it: 413, for counts and sizes of jobs 429 or 422.
          */
         Limits: {
-            /** Body Bytes */
+            /**
+             * Body Bytes
+             * @description Of any JSON body.
+             */
             body_bytes: number;
+            /** Client Characters */
+            client_characters: number;
             /** Connections */
             connections: number;
             /** Connections Per Address */
@@ -1809,6 +1814,18 @@ export interface components {
             draft_bytes: number;
             /** Drafts */
             drafts: number;
+            /** Idempotency Key Characters */
+            idempotency_key_characters: number;
+            /**
+             * Images
+             * @description `n` of a request to /v1/images.
+             */
+            images: number;
+            /**
+             * Inputs
+             * @description Named inputs that a job sets.
+             */
+            inputs: number;
             /**
              * Integer
              * @description Integers beyond this are refused: other programs round them.
@@ -1831,12 +1848,27 @@ export interface components {
             pixels: number;
             /** Preferences Bytes */
             preferences_bytes: number;
+            /**
+             * Priority
+             * @description Priorities go from minus this to this.
+             */
+            priority: number;
             /** Queued Jobs */
             queued_jobs: number;
             /** Queued Seconds */
             queued_seconds: number;
             /** Subgraph Nesting */
             subgraph_nesting: number;
+            /**
+             * Targets
+             * @description Targets that a job names.
+             */
+            targets: number;
+            /**
+             * Text Characters
+             * @description Of one text that a node is given.
+             */
+            text_characters: number;
             /**
              * Unfolded Nodes
              * @description After subgraphs are unfolded.
@@ -1848,7 +1880,10 @@ export interface components {
             uploads_bytes: number;
             /** Versions */
             versions: number;
-            /** Workflow File Bytes */
+            /**
+             * Workflow File Bytes
+             * @description Larger files in the workflows folder are listed and not read.
+             */
             workflow_file_bytes: number;
             /** Workflow Nodes */
             workflow_nodes: number;
