@@ -17,13 +17,13 @@ from graph.jsontext import JsonError, read_json
 from server.api.body import declared_length, read_body, too_large
 from server.api.models import Model
 from server.api.route import JSON, Answer, Call, Route
+from server.api.sentences import faults_of
 from server.problems import Refusal
 
 # Any, in this module: types and values that handlers declare.
 
 #: Longer bodies are read in a thread, so that the event loop goes on.
 _QUICK_BYTES: Final = 128 * 1024
-_MOST_ERRORS: Final = 20
 #: A body that says nothing may be so long.
 _EMPTY_BYTES: Final = 64
 
@@ -188,10 +188,9 @@ def _read_query(model: type[Model], request: web.Request) -> Model:
     try:
         return model.model_validate(given, strict=False)
     except ValidationError as error:
-        found = errors_of(error, given)
-        first = found[0]["pointer"].removeprefix("/")
-        text = f"The query parameter {first} cannot be used: {found[0]['message']}. /v1/docs shows its form."
-        raise Refusal("invalid", text, parameter=first, errors=found) from None
+        found = faults_of(error, given, model.model_fields, lambda path: f'The query parameter "{str(path[0])[:40]}"')
+        errors = [{"pointer": str(fault.path[0]), "message": fault.message} for fault in found]
+        raise Refusal("invalid", found[0].message, parameter=errors[0]["pointer"], errors=errors) from None
 
 
 def _is_list(annotation: Any) -> bool:
@@ -218,10 +217,9 @@ def _parsed(content: bytes, model: type[Model]) -> Model:
         # Once more from the text: only so a strict model takes a list for a tuple and a string for an enum.
         return model.model_validate_json(content, strict=True)
     except ValidationError as error:
-        found = errors_of(error, value)
-        first = found[0]
-        text = f"The body's {first['pointer'] or 'value'} cannot be used: {first['message']}. /v1/docs shows its form."
-        raise Refusal("invalid", text, pointer=first["pointer"], errors=found) from None
+        found = faults_of(error, value, model.model_fields, lambda path: f"The body's {pointer_of(path)}" if path else "The body")
+        errors = [{"pointer": pointer_of(fault.path), "message": fault.message} for fault in found]
+        raise Refusal("invalid", found[0].message, pointer=errors[0]["pointer"], errors=errors) from None
 
 
 def parse_json(content: bytes) -> Any:
@@ -239,36 +237,6 @@ def parse_json(content: bytes) -> Any:
 def pointer_of(path: tuple[str | int, ...]) -> str:
     """A path as a JSON pointer (RFC 6901)."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
-
-
-def errors_of(error: ValidationError, value: Any) -> list[dict[str, str]]:
-    """What pydantic found, each with its pointer into `value` (steps that name a type of a union are left out)."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_ERRORS]
-    return [
-        {"pointer": pointer_of(_real_path(one["loc"], one["type"], value)), "message": _sentence(one["msg"])} for one in found
-    ]
-
-
-def _sentence(message: str) -> str:
-    text = message.removeprefix("Value error, ").rstrip(".")
-    return "".join(char if char.isprintable() else " " for char in text[:300])
-
-
-def _real_path(loc: tuple[str | int, ...], kind: str, value: Any) -> tuple[str | int, ...]:
-    path: list[str | int] = []
-    for number, step in enumerate(loc):
-        if _has(value, step):
-            value = value[step]
-        elif not (number == len(loc) - 1 and kind in ("missing", "extra_forbidden")):
-            continue
-        path.append(step if len(str(step)) <= 128 else str(step)[:128])
-    return tuple(path)
-
-
-def _has(value: Any, step: str | int) -> bool:
-    if isinstance(value, dict):
-        return step in value
-    return isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value)
 
 
 def bind(routes: list[Route]) -> dict[Route, Binding]:

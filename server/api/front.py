@@ -111,7 +111,7 @@ class Front:
         call = Call(request, self.services, route, caller, pace, request_id)
         if "draining" in route.refuses or route.takes is not None:
             self.services.health.check(route.refuses)
-        limit_bytes = settings.max_upload_bytes if route.takes or route.long_body else settings.max_body_bytes
+        limit_bytes = settings.max_upload_bytes if route.takes else settings.max_body_bytes
         if caller.kind == "nobody":  # thousands of connections may ask at once, and none has shown the token
             limit_bytes = min(limit_bytes, _OPEN_BYTES)
         response = await self.table.bindings[route].call(call, found.values, limit_bytes)

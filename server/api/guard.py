@@ -128,8 +128,10 @@ def authenticate(request: web.Request, route: Route | None, keys: Keys, guesses:
     if header is not None:
         return _bearer(request, header, keys, guesses)
     session = keys.session_of(request.cookies.get(keys.cookie, ""))
-    if session is None or (route is not None and route.bearer_only):
+    if session is None:
         raise unauthorized()
+    if route is not None and route.bearer_only:
+        raise Refusal("unauthorized", "This address takes the token only, no session. Send `Authorization: Bearer TOKEN`.")
     is_upgrade = request.headers.get("Upgrade") is not None
     if (request.method not in SAFE_METHODS or is_upgrade) and request.headers.get("Origin") not in names.origins:
         raise _foreign()

@@ -53,8 +53,6 @@ class Route:
     takes: str | None
     #: Content type, or types, of an answer that no model describes.
     produces: str | tuple[str, ...] | None
-    #: Whether the JSON body may be as long as the setting `max_upload_bytes` says instead of `max_body_bytes`.
-    long_body: bool
     bearer_only: bool
     #: Further request headers of the document, by name: a sentence each.
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -100,7 +98,6 @@ def route(
     etag: bool = False,
     takes: str | None = None,
     produces: str | tuple[str, ...] | None = None,
-    long_body: bool = False,
     bearer_only: bool = False,
     headers: Mapping[str, str] | None = None,
     also: Mapping[int, str] | None = None,
@@ -118,7 +115,7 @@ def route(
         ROUTES.append(
             Route(
                 method, path, handler, answers, access, tags, refuses, idempotent, if_match, etag, takes, produces,
-                long_body, bearer_only, headers or {}, also or {},
+                bearer_only, headers or {}, also or {},
             )
         )  # fmt: skip
         return handler

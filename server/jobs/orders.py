@@ -6,12 +6,12 @@ Pure, except that random seeds are drawn. It knows no store and no queue; the de
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from graph.compile import Compiled, compile_document, draw_seeds
-from graph.document import Document, Node, pack_document, read_document
+from graph.document import Document, pack_document, read_document
 from graph.errors import Problem, WorkflowError, nearest
 from graph.jsontext import MAX_DEPTH, is_deeper_than
 from graph.spec import NodeSpec
@@ -19,25 +19,24 @@ from server.problems import Refusal, too_many_nodes
 
 #: Documents with more nodes than this are checked in a thread (measured: about 20 us a node).
 QUICK_NODES: Final = 200
+#: A value of an input may nest so deep: in the document it lies in `nodes`, the node and its `inputs`, and that must be read again.
+MOST_NESTED: Final = MAX_DEPTH - 4
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one order may hold, and how its names look. Readable from the API (`to_json`)."""
+    """What one order may hold; GET /v1/limits tells it."""
 
+    #: As written, and after subgraphs are unfolded.
     nodes: int = 10_000
-    depth: int = MAX_DEPTH
+    #: Characters of one text.
     text: int = 1_000_000
     inputs: int = 1_000
     targets: int = 1_000
     #: Priorities go from minus this to this.
     priority: int = 100
-    client: int = 128
+    client: int = 64
     idempotency_key: int = 255
-
-    def to_json(self) -> dict[str, int]:
-        """The limits by name."""
-        return asdict(self)
 
 
 DEFAULT_LIMITS: Final = Limits()
@@ -105,20 +104,31 @@ def is_quick(document: Document) -> bool:
 def prepare(
     document: Document, inputs: Mapping[str, Any], targets: tuple[str, ...] | None, specs: Mapping[str, NodeSpec], limits: Limits
 ) -> Prepared:
-    """Check a document with these inputs and draw its seeds. Refused with `invalid_workflow` and every problem, or `invalid`."""
-    _check_values(inputs.items(), "/inputs", limits)
-    for _, node in _nodes(document):
-        if node.inputs:
-            _check_values(node.inputs.items(), "/workflow", limits)
+    """Check a document with these inputs and draw its seeds. Refused with `invalid_workflow` and its problems, or `too_large`."""
     try:
-        whole = document.with_inputs(inputs) if inputs else document
-        compiled = compile_document(whole, specs)
-        if len(compiled.ids) > limits.nodes:
-            raise too_many_nodes(f"{len(compiled.ids)} nodes when its subgraphs are unfolded", limits.nodes)
+        compiled = compile_within(document, inputs, specs, limits)
         roots = roots_of(compiled, targets)
-        return Prepared(compiled, pack_document(whole), roots, draw_seeds(compiled))
+        return Prepared(compiled, pack_document(compiled.document), roots, draw_seeds(compiled))
     except WorkflowError as error:
         raise Refusal.of_workflow(error) from None
+
+
+def compile_within(document: Document, inputs: Mapping[str, Any], specs: Mapping[str, NodeSpec], limits: Limits) -> Compiled:
+    """The document with its inputs set, compiled: what jobs, plans and validation check alike.
+
+    Raises WorkflowError with the problems, of values over a limit once there are no others, and Refusal `too_large` for too
+    many nodes.
+    """
+    if inputs:
+        _refuse_deep(inputs)
+        document = document.with_inputs(inputs)
+    compiled = compile_document(document, specs)
+    if len(compiled.ids) > limits.nodes:
+        raise too_many_nodes(f"{len(compiled.ids)} nodes when its subgraphs are unfolded", limits.nodes)
+    problems = _long_texts(compiled, limits.text)
+    if problems:
+        raise WorkflowError(problems)
+    return compiled
 
 
 def prepare_again(document: bytes, targets: tuple[str, ...] | None, specs: Mapping[str, NodeSpec], limits: Limits) -> Prepared:
@@ -166,46 +176,28 @@ def _target(compiled: Compiled, target: str) -> int | Problem:
     return index
 
 
-def texts_in(document: Document) -> Iterator[str]:
-    """Every text at an input, those in lists and of subgraphs too; links are none."""
-    for _, node in _nodes(document):
-        for value in node.inputs.values():
-            if type(value) is not dict or "link" not in value:
-                yield from _texts(value)
+def _refuse_deep(inputs: Mapping[str, Any]) -> None:
+    deep = [name for name, value in inputs.items() if type(value) in (dict, list) and is_deeper_than(value, MOST_NESTED)]
+    if deep:
+        message = "The value of {name} nests more than {most} deep. Flatten it."
+        raise WorkflowError(Problem("bad_named_input", message.format(name=name, most=MOST_NESTED), port=name) for name in deep)
 
 
-def _nodes(document: Document) -> Iterator[tuple[str, Node]]:
-    yield from document.nodes.items()
-    for subgraph in document.subgraphs.values():
-        yield from subgraph.nodes.items()
-
-
-def _check_values(values: Iterable[tuple[str, Any]], pointer: str, limits: Limits) -> None:
-    for name, value in values:
-        if type(value) is dict and len(value) == 1 and type(text := next(iter(value.values()))) is str:  # a link
-            longest = len(text)
-        elif type(value) in (dict, list):
-            if is_deeper_than(value, limits.depth):
-                raise Refusal(
-                    "invalid", f'The value of "{name}" nests more than {limits.depth} deep. Flatten it.', pointer=pointer
-                )
-            longest = max((len(text) for text in _texts(value)), default=0)
-        else:
-            longest = len(value) if type(value) is str else 0
-        if longest > limits.text:
-            raise _over(pointer, f'The text of "{name}" has {longest} characters', limits.text)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        one = stack.pop()
-        if type(one) is str:
-            yield one
-        elif type(one) is list:
-            stack.extend(one)
-        elif type(one) is dict:
-            stack.extend(one.values())
+def _long_texts(compiled: Compiled, most: int) -> list[Problem]:
+    """A problem for each text of more than `most` characters that a node is given."""
+    problems = []
+    for at, literals in enumerate(compiled.literals):
+        for port, value in literals.items():
+            if type(value) is str:
+                longest = len(value)
+            elif type(value) is list:
+                longest = max((len(one) for one in value if type(one) is str), default=0)
+            else:
+                continue
+            if longest > most:
+                message = f"{compiled.ids[at]}.{port} got a text of {longest} characters; it takes {most} at most. Shorten it."
+                problems.append(Problem("too_long", message, compiled.ids[at], port))
+    return problems
 
 
 def _files_in(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -219,4 +211,6 @@ def _files_in(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _over(pointer: str, found: str, most: int) -> Refusal:
-    return Refusal("invalid", f"{found}; the most is {most}. See the limits of the API.", pointer=pointer, limit=most)
+    return Refusal(
+        "invalid", f"{found}; the most is {most}. Send less; GET /v1/limits has every limit.", pointer=pointer, limit=most
+    )

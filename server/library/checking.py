@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from graph.compile import Compiled, compile_document
+from graph.compile import Compiled
 from graph.document import Document, document_from_json
 from graph.errors import Problem, WorkflowError
 from graph.spec import NodeSpec
+from server.jobs.orders import Limits, compile_within
 from server.problems import Refusal, too_many_nodes
 
 #: A refusal's document lists so many problems; the first ones are what one mends first.
@@ -80,15 +81,17 @@ def check(
     document: Document,
     inputs: Json,
     specs: Mapping[str, NodeSpec],
+    limits: Limits,
     missing: Callable[[Compiled], Iterable[Problem]] | None = None,
 ) -> Checked:
-    """Set the named inputs, validate, and look for files; never raises for the workflow's own faults.
+    """Set the named inputs, validate, and look for files; the workflow's own faults are what it gives.
 
+    Raises Refusal `too_large` for one that unfolds into more nodes than `limits` says.
     `missing` gives the problem of each file that the workflow names and this machine does not have.
     """
     nodes = len(document.nodes)
     try:
-        compiled = compile_document(document.with_inputs(inputs) if inputs else document, specs)
+        compiled = compile_within(document, inputs, specs, limits)
     except WorkflowError as error:
         return Checked(error.problems, nodes, None)
     problems = tuple(missing(compiled)) if missing is not None else ()

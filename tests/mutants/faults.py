@@ -602,6 +602,15 @@ FAULTS: Final = (
         "    if count > most_nodes:\n", "    if False:\n", ("tests/server/api/test_workflow_routes.py",),
     ),
     Fault(
+        "a text of any length is run", "server/jobs/orders.py",
+        "    problems = _long_texts(compiled, limits.text)\n", "    problems: list[Problem] = []\n",
+        (JOBS["orders"], "tests/server/api/test_workflow_routes.py"),
+    ),
+    Fault(
+        "an input nests a document deeper than can be read", "server/jobs/orders.py",
+        "        _refuse_deep(inputs)\n", "", (JOBS["orders"], "tests/server/api/test_workflow_routes.py"),
+    ),
+    Fault(
         "restore overwrites", "server/backup.py",
         "if home.exists() and (not home.is_dir() or any(home.iterdir())):", "if False:", ("tests/server/test_backup.py",),
     ),

@@ -17,12 +17,14 @@ from graph.errors import nearest
 from graph.spec import MAX_SEED
 from server.api.models import JsonObject, Model, Name
 from server.api.route import Call, route
+from server.api.sentences import faults_of
 from server.jobs.desk import Order
 from server.jobs.record import Job
 from server.library.gallery import Filter, Output
 from server.problems import Refusal
 
-_MOST: Final = 10
+#: Pictures of one request.
+MOST_IMAGES: Final = 10
 _FIELD_BYTES: Final = 256 * 1024
 #: A whole file is read into memory to be written as base64.
 _PICTURE_BYTES: Final = 256 << 20
@@ -51,7 +53,7 @@ class ImagesRequest(Model):
     """Name of a saved workflow."""
     prompt: Annotated[str, StringConstraints(max_length=1_000_000)]
     """Goes to the named input `prompt`."""
-    n: int = Field(1, ge=1, le=_MOST)
+    n: int = Field(1, ge=1, le=MOST_IMAGES)
     """So many jobs, with the seeds seed, seed + 1, ..."""
     size: Annotated[str, StringConstraints(pattern=r"^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$")] = "auto"
     """Width x height in pixels: goes to the named inputs `width` and `height`, or `size`; auto: as the workflow has it."""
@@ -117,9 +119,8 @@ async def edit_images(call: Call) -> ImagesView:
             {name: value for name, value in fields.items() if name in _OWN or name == "prompt"}, strict=False
         )
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        name = str(first["loc"][0])
-        raise Refusal("invalid", f"The part `{name}` cannot be used: {first['msg']}.", pointer=f"/{name}") from None
+        first = faults_of(error, fields, ImagesRequest.model_fields, lambda path: f"The part `{path[0]}`")[0]
+        raise Refusal("invalid", first.message, pointer=f"/{first.path[0]}") from None
     if "image" not in files:
         raise Refusal("invalid", "There is no part `image`. Send the picture to start from as a file.", pointer="/image")
     document = await call.services.workflows.document(body.model)

@@ -18,13 +18,13 @@ from server.api.models import JobId, JsonObject, Model, Name
 from server.api.route import JSON, Answer, Call, route
 from server.jobs.desk import Order
 from server.jobs.hub import rows_of
+from server.jobs.orders import DEFAULT_LIMITS
 from server.jobs.record import Accepted, Job, JobFilter, JobState
 from server.jobs.rows import Rows
 from server.problems import Refusal
 
 #: Documents with more nodes are read in a thread.
 _QUICK_NODES: Final = 500
-_MOST_TARGETS: Final = 1000
 _REPLAYED: Final = {200: "The job of the first time: the Idempotency-Key is known."}
 _EXAMPLE: Final[JsonObject] = {"workflow": "mini_text_to_image", "inputs": {"prompt": "a small green ring on a white background"}}
 
@@ -33,7 +33,8 @@ ClientName = Annotated[str, StringConstraints(pattern=r"^[!-~](?:[ -~]{0,62}[!-~
 WorkflowName = Annotated[str, StringConstraints(max_length=200)]
 RowId = Annotated[str, StringConstraints(max_length=1100)]
 NodeState = Literal["waiting", "cached", "running", "done", "failed", "skipped", "cancelled"]
-Priority = Annotated[int, Field(ge=-100, le=100)]
+Priority = Annotated[int, Field(ge=-DEFAULT_LIMITS.priority, le=DEFAULT_LIMITS.priority)]
+Inputs = Annotated[JsonObject, Field(max_length=DEFAULT_LIMITS.inputs)]
 
 
 class JobRequest(Model):
@@ -43,9 +44,9 @@ class JobRequest(Model):
 
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved workflow."""
-    inputs: JsonObject = Field(default_factory=dict)
+    inputs: Inputs = Field(default_factory=dict)
     """Values of the workflow's named inputs."""
-    targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=_MOST_TARGETS)
+    targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=DEFAULT_LIMITS.targets)
     """Nodes ("node") or ports ("node.port") that are wanted; without: the named outputs and every effect."""
     priority: Priority = 0
     """Higher goes first."""

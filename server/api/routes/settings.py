@@ -11,7 +11,9 @@ from graph.flatten import MAX_NESTING, MAX_UNFOLDED
 from graph.jsontext import MAX_DEPTH, MAX_INTEGER
 from server.api.models import JsonObject, Model
 from server.api.route import Answer, Call, route
+from server.api.routes.images import MOST_IMAGES
 from server.configuration import PREFIX, Settings, Source
+from server.jobs.orders import DEFAULT_LIMITS
 from server.library import drafts, preferences, workflows
 from server.open_files import open_files
 
@@ -41,6 +43,7 @@ class Limits(Model):
     """How large what is sent may be. Above it: 413, for counts and sizes of jobs 429 or 422."""
 
     body_bytes: int
+    """Of any JSON body."""
     upload_bytes: int
     uploads_bytes: int
     pixels: int
@@ -48,10 +51,23 @@ class Limits(Model):
     unfolded_nodes: int
     """After subgraphs are unfolded."""
     subgraph_nesting: int
+    text_characters: int
+    """Of one text that a node is given."""
+    inputs: int
+    """Named inputs that a job sets."""
+    targets: int
+    """Targets that a job names."""
+    priority: int
+    """Priorities go from minus this to this."""
+    client_characters: int
+    idempotency_key_characters: int
+    images: int
+    """`n` of a request to /v1/images."""
     json_depth: int
     integer: int
     """Integers beyond this are refused: other programs round them."""
     workflow_file_bytes: int
+    """Larger files in the workflows folder are listed and not read."""
     workflows: int
     versions: int
     drafts: int
@@ -89,23 +105,30 @@ async def list_settings(call: Call) -> SettingList:
 @route("GET", "/v1/limits", tags=("settings",))
 async def read_limits(call: Call) -> Limits:
     """Read the limits of this server."""
-    settings = call.services.settings
+    settings, order = call.services.settings, DEFAULT_LIMITS
     return Limits(
         body_bytes=settings.max_body_bytes,
         upload_bytes=settings.max_upload_bytes,
         uploads_bytes=settings.max_uploads_bytes,
         pixels=settings.max_pixels,
         workflow_nodes=settings.max_nodes,
-        unfolded_nodes=MAX_UNFOLDED,
+        unfolded_nodes=min(MAX_UNFOLDED, settings.max_nodes),
         subgraph_nesting=MAX_NESTING,
+        text_characters=order.text,
+        inputs=order.inputs,
+        targets=order.targets,
+        priority=order.priority,
+        client_characters=order.client,
+        idempotency_key_characters=order.idempotency_key,
+        images=MOST_IMAGES,
         json_depth=MAX_DEPTH,
         integer=MAX_INTEGER,
         workflow_file_bytes=workflows.MOST_BYTES,
         workflows=workflows.MOST_WORKFLOWS,
         versions=workflows.MOST_VERSIONS,
         drafts=drafts.MOST_DRAFTS,
-        draft_bytes=drafts.MOST_BYTES,
-        preferences_bytes=preferences.MOST_BYTES,
+        draft_bytes=min(drafts.MOST_BYTES, settings.max_body_bytes),
+        preferences_bytes=min(preferences.MOST_BYTES, settings.max_body_bytes),
         queued_jobs=settings.max_queued_jobs,
         queued_seconds=settings.max_queued_s,
         kept_jobs=settings.keep_jobs,

@@ -14,7 +14,8 @@ from graph.document import Document, write_document
 from graph.errors import Problem, WorkflowError
 from server.api.models import JsonObject, Model, Name, NodeId, WorkflowProblem
 from server.api.route import JSON, Answer, Call, route
-from server.api.routes.jobs import JobRequest
+from server.api.routes.jobs import Inputs, JobRequest
+from server.jobs.orders import Limits
 from server.library.checking import MOST_PROBLEMS, Checked, check, read_object, refusal_of, refuse_large
 from server.library.names import content_disposition
 from server.library.precondition import Precondition
@@ -119,7 +120,7 @@ class ValidateRequest(Model):
 
     workflow: JsonObject | Name
     """A workflow document, or the name of a saved one."""
-    inputs: JsonObject = {}
+    inputs: Inputs = {}
     """Values of the workflow's named inputs."""
 
 
@@ -138,7 +139,7 @@ class WhyRequest(Model):
     model_config = ConfigDict(json_schema_extra={"examples": [{**_EXAMPLE, "node": "denoise"}]})
 
     workflow: JsonObject | Name
-    inputs: JsonObject = {}
+    inputs: Inputs = {}
     node: NodeId
 
 
@@ -352,9 +353,9 @@ async def _meant(call: Call, workflow: dict[str, Any] | str) -> Document:
 
 
 async def _checked(call: Call, document: Document, inputs: dict[str, Any]) -> Checked:
-    specs = call.services.catalogue.specs
+    specs, limits = call.services.catalogue.specs, Limits(nodes=call.services.settings.max_nodes)
     missing: Callable[[Compiled], Iterable[Problem]] | None = call.services.files.missing if call.services.files else None
-    return await asyncio.to_thread(check, document, inputs, specs, missing)
+    return await asyncio.to_thread(check, document, inputs, specs, limits, missing)
 
 
 async def _runnable(call: Call, workflow: dict[str, Any] | str, inputs: dict[str, Any]) -> bytes:

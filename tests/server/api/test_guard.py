@@ -116,6 +116,21 @@ def test_without_an_origin_only_a_bearer_changes_anything(home: Path) -> None:
     run(step())
 
 
+def test_a_session_is_told_that_an_address_takes_the_token_only(home: Path) -> None:
+    async def step() -> None:
+        async with served(home, whole=True) as server:
+            for headers, detail in (
+                (server.session, "This address takes the token only, no session. Send `Authorization: Bearer TOKEN`."),
+                ({}, "There is no valid token or session with the request. Send `Authorization: Bearer TOKEN`, or open the link that "
+                     "`latentgraph serve` printed."),
+            ):  # fmt: skip
+                status, answered, problem = await server.ask("POST", "/v1/images/edits", headers=headers)
+                assert (status, problem["code"], problem["detail"]) == (401, "unauthorized", detail)
+                assert answered["WWW-Authenticate"] == "Bearer"
+
+    run(step())
+
+
 @pytest.mark.spec("R-N03")
 @pytest.mark.proves(17)
 def test_a_body_of_another_type_is_refused_by_every_route(home: Path) -> None:

@@ -167,11 +167,12 @@ def test_a_workflow_without_a_picture_is_told(home):
         ({"model": "nothing"}, 404, 'There is no workflow "nothing".'),
         ({"stepps": 3}, 422, 'The workflow draw has no named input "stepps".'),
         ({"size": "64x64", "model": "plain"}, 422, "The workflow has no named inputs `width` and `height`. Add them"),
-        ({"size": "0x64"}, 422, "The body's /size cannot be used"),
-        ({"n": 11}, 422, "The body's /n cannot be used"),
-        ({"n": 0}, 422, "The body's /n cannot be used"),
-        ({"response_format": "tiff"}, 422, "The body's /response_format cannot be used"),
-        ({"model": "../x"}, 422, "The body's /model cannot be used"),
+        ({"size": "0x64"}, 422, 'The body\'s /size is "0x64". Write width x height in pixels, as 1024x768, or auto.'),
+        ({"size": "64x"}, 422, 'The body\'s /size is "64x". Write width x height in pixels, as 1024x768, or auto.'),
+        ({"n": 11}, 422, "The body's /n is 11. Set it to at most 10."),
+        ({"n": 0}, 422, "The body's /n is 0. Set it to at least 1."),
+        ({"response_format": "tiff"}, 422, 'The body\'s /response_format is "tiff". Known: b64_json, url.'),
+        ({"model": "../x"}, 422, 'The body\'s /model is "../x". Write the name of a workflow: 1 to 128 letters, digits,'),
     ],
 )
 def test_what_does_not_fit_is_refused_before_any_job(home, body, status, detail):
@@ -304,8 +305,16 @@ def test_an_edit_is_for_bearers_only_and_says_what_is_wrong(home):
             assert (await edit(front, headers=front.session, model="draw", prompt="x", image=image))[0] == 401
             for fields, detail in (
                 ({"model": "draw", "prompt": "x"}, "There is no part `image`. Send the picture to start from as a file."),
-                ({"model": "draw", "image": image}, "The part `prompt` cannot be used: Field required."),
-                ({"model": "draw", "prompt": "x", "n": "many", "image": image}, "The part `n` cannot be used"),
+                ({"model": "draw", "image": image}, "The part `prompt` is missing. Add it."),
+                ({"model": "draw", "prompt": "x", "n": "many", "image": image}, 'The part `n` is "many". Write a whole number.'),
+                (
+                    {"model": "draw", "prompt": "x", "size": "64x", "image": image},
+                    'The part `size` is "64x". Write width x height in pixels, as 1024x768, or auto.',
+                ),
+                (
+                    {"model": "draw", "prompt": "x", "response_format": "urls", "image": image},
+                    'The part `response_format` is "urls". Known: b64_json, url. Did you mean "url"?',
+                ),
                 ({"model": "draw", "prompt": "x", "other": "1", "image": image}, 'The workflow draw has no named input "other".'),
                 ({"model": "plain", "prompt": "x", "image": image}, 'The workflow plain has no named input "image".'),
             ):

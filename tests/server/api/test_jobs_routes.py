@@ -106,6 +106,23 @@ def test_what_cannot_be_a_job_is_refused_with_its_place(
     run(check())
 
 
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({"workflow": "a/b"}, 'The body\'s /workflow is "a/b". Write the name of a workflow: 1 to 128 letters,'),
+        ({"workflow": 5}, "The body's /workflow is 5. Write an object or a text."),
+        ({"input": {}}, "The body's /input is not known here. Known: client, inputs, priority, targets, webhook, workflow. Did you mean"),
+    ],
+)  # fmt: skip
+def test_a_submission_that_does_not_fit_is_told_in_words(tmp_path: Path, body: Any, detail: str) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, _):
+            status, _, problem = await submit(server, **body)
+            assert (status, problem["detail"].startswith(detail)) == (422, True), problem["detail"]
+
+    run(check())
+
+
 def test_a_full_queue_says_when_to_come_back(tmp_path: Path) -> None:
     async def check() -> None:
         async with with_desk(tmp_path / "h") as (server, desk):

@@ -358,6 +358,43 @@ def test_limits_are_those_of_the_settings(home: Path) -> None:
 
     limits = run(steps())
     assert (limits["workflow_nodes"], limits["body_bytes"], limits["integer"]) == (12, 5000, 2**53 - 1)
+    assert (limits["unfolded_nodes"], limits["draft_bytes"], limits["preferences_bytes"]) == (12, 5000, 5000)
+
+
+def test_limits_tell_what_a_job_may_hold_and_what_is_refused_beyond(home: Path) -> None:
+    async def steps() -> None:
+        async with library(home) as server:
+            _, _, limits = await ask(server, "GET", "/v1/limits")
+            expected = {
+                "text_characters": 1_000_000, "inputs": 1000, "targets": 1000, "priority": 100, "client_characters": 64,
+                "idempotency_key_characters": 255, "images": 10,
+            }  # fmt: skip
+            assert {name: limits[name] for name in expected} == expected
+            inputs = {f"i{number}": 1 for number in range(limits["inputs"] + 1)}
+            for path, more, message in (
+                ("workflows/validate", {"inputs": inputs}, "The body's /inputs has 1001 entries. Send at most 1000."),
+                ("workflows/plan", {"inputs": inputs}, "The body's /inputs has 1001 entries. Send at most 1000."),
+                ("jobs", {"inputs": inputs}, "The body's /inputs has 1001 entries. Send at most 1000."),
+                ("jobs", {"targets": ["a"] * 1001}, "The body's /targets has 1001 entries. Send at most 1000."),
+                ("jobs", {"priority": -101}, "The body's /priority is -101. Set it to at least -100."),
+            ):
+                status, _, problem = await ask(server, "POST", f"/v1/{path}", {"workflow": "a", **more})
+                assert (status, problem["code"], problem["detail"]) == (422, "invalid", message)
+
+    run(steps())
+
+
+def test_a_draft_as_long_as_the_limits_say_is_kept_and_one_byte_more_is_not(home: Path) -> None:
+    async def steps() -> None:
+        async with library(home) as server:
+            most = (await ask(server, "GET", "/v1/limits"))[2]["draft_bytes"]
+            draft = '{"document": {"text": "%s"}}'
+            text = draft % ("x" * (most - len(draft % "")))
+            assert (await ask(server, "PUT", "/v1/drafts/d1", text=text))[0] == 200
+            status, _, problem = await ask(server, "PUT", "/v1/drafts/d2", text=text + " ")
+            assert (status, problem["code"], problem["limit_bytes"]) == (413, "too_large", most)
+
+    run(steps())
 
 
 def test_preferences_of_the_page_are_kept_whole(home: Path) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import pytest
 from aiohttp import web
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from server.api.models import JobId, Model
+from server.api.models import JobId, Model, Name
 from server.api.route import Answer, Call, Route, route
+from server.api.sentences import FORMS
+from server.api.table import whole_table
 from server.problems import Refusal
 from tests.server.api.kit import declared, run, served
 
@@ -19,13 +21,19 @@ JOB = "0" * 26
 
 class Order(Model):
     name: str
-    steps: Annotated[int, Field(ge=1)] = 1
+    steps: Annotated[int, Field(ge=1, le=9)] = 1
     tags: tuple[str, ...] = ()
+    source: dict[str, Any] | Name = "template"
+    label: Annotated[str, StringConstraints(min_length=2, max_length=4)] = "none"
+    parts: list[bool] = Field([], min_length=1, max_length=2)
+    form: Literal["webp", "png"] = "png"
+    scale: float = 1.0
+    rest: Annotated[str, StringConstraints(pattern="^[0-9]$")] = "0"
 
 
 class Filter(Model):
     limit: int = 10
-    state: list[str] = []
+    state: list[Literal["a", "b", "done"]] = []
 
 
 class View(Model):
@@ -140,11 +148,95 @@ def test_path_and_query_are_read_by_their_types(home: Path, routes: list[Route])
             assert (await server.ask("GET", "/v1/orders/..%2f", headers=server.bearer))[0] == 404
             path = "/v1/orders?limit=3&state=a&state=b"
             assert (await server.ask("GET", path, headers=server.bearer))[2] == {"name": "a,b", "steps": 3}
-            for query in ("limit=x", "limit=1&limit=2", "other=1"):
+            for query in ("limit=x", "limit=1&limit=2", "other=1", "state=c"):
                 status, _, problem = await server.ask("GET", f"/v1/orders?{query}", headers=server.bearer)
                 assert (status, problem["code"], problem["parameter"]) == (422, "invalid", query.split("=")[0])
 
     run(step())
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("state=don", 'The query parameter "state" is "don". Known: a, b, done. Did you mean "done"?'),
+        ("state=a&state=x", 'The query parameter "state" is "x". Known: a, b, done.'),
+        ("limit=x", 'The query parameter "limit" is "x". Write a whole number.'),
+        ("stat=a", 'The query parameter "stat" is not known here. Known: limit, state. Did you mean "state"?'),
+    ],
+)
+def test_a_query_that_does_not_fit_is_told_by_the_parameters_name(
+    home: Path, routes: list[Route], query: str, message: str
+) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            status, _, problem = await server.ask("GET", f"/v1/orders?{query}", headers=server.bearer)
+            name = query.partition("=")[0]
+            assert (status, problem["code"], problem["detail"], problem["parameter"]) == (422, "invalid", message, name)
+            assert problem["errors"] == [{"pointer": name, "message": message}]
+
+    run(step())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"name": None}, "/name is null. Write a text."),
+        ({"steps": "3"}, '/steps is "3". Write a whole number.'),
+        ({"steps": 0}, "/steps is 0. Set it to at least 1."),
+        ({"steps": 10}, "/steps is 10. Set it to at most 9."),
+        ({"tags": ["x", 5]}, "/tags/1 is 5. Write a text."),
+        ({"tags": {"x": 5}}, "/tags is an object. Write a list."),
+        ({"source": "a/b"}, '/source is "a/b". Write the name of a workflow: 1 to 128 letters, digits, ".", "_", "-" and spaces, a letter or digit first.'),
+        ({"source": 5}, "/source is 5. Write an object or a text."),
+        ({"source": ["x"]}, "/source is a list. Write an object or a text."),
+        ({"label": "x"}, "/label has 1 character. Send at least 2."),
+        ({"label": "x" * 5}, "/label has 5 characters. Send at most 4."),
+        ({"parts": []}, "/parts has 0 entries. Send at least 1."),
+        ({"parts": [True] * 3}, "/parts has 3 entries. Send at most 2."),
+        ({"parts": [1]}, "/parts/0 is 1. Write true or false."),
+        ({"form": "pgn"}, '/form is "pgn". Known: png, webp. Did you mean "png"?'),
+        ({"form": 5}, "/form is 5. Known: png, webp."),
+        ({"scale": "1"}, '/scale is "1". Write a number.'),
+        ({"rest": "x"}, '/rest is "x". Write it as /v1/docs shows it.'),
+        ({"step": 1}, '/step is not known here. Known: form, label, name, parts, rest, scale, source, steps, tags. Did you mean "steps"?'),
+        ({"a/\u202e": 1}, "/a~1  is not known here. Known: form, label, name, parts, rest, scale, source, steps, tags."),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit_is_told_with_what_to_write(
+    home: Path, routes: list[Route], more: dict[str, Any], said: str
+) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            status, _, problem = await server.ask("POST", "/v1/orders", json={"name": "one", **more}, headers=server.bearer)
+            assert (status, problem["code"], problem["detail"]) == (422, "invalid", f"The body's {said}")
+
+    run(step())
+
+
+def test_every_fault_of_a_body_is_told_once_with_its_place(home: Path, routes: list[Route]) -> None:
+    async def step() -> None:
+        async with served(home, routes) as server:
+            _, _, problem = await server.ask("POST", "/v1/orders", json={"source": 5, "steps": 0}, headers=server.bearer)
+            assert problem["errors"] == [
+                {"pointer": "/name", "message": "The body's /name is missing. Add it."},
+                {"pointer": "/steps", "message": "The body's /steps is 0. Set it to at least 1."},
+                {"pointer": "/source", "message": "The body's /source is 5. Write an object or a text."},
+            ]
+            assert (problem["detail"], problem["pointer"]) == (problem["errors"][0]["message"], "/name")
+            _, _, problem = await server.ask("POST", "/v1/orders", json=[], headers=server.bearer)
+            assert (problem["detail"], problem["pointer"]) == ("The body is a list. Write an object.", "")
+
+    run(step())
+
+
+def test_every_pattern_of_a_request_is_told_in_words() -> None:
+    def patterns(schema: Any) -> set[str]:
+        inner = list(schema.values()) if isinstance(schema, dict) else schema if isinstance(schema, list) else []
+        own = {schema["pattern"]} if isinstance(schema, dict) and isinstance(schema.get("pattern"), str) else set()
+        return own.union(*map(patterns, inner))
+
+    models = [model for one in whole_table().bindings.values() for model in (one.body, one.query) if model is not None]
+    assert set().union(*(patterns(model.model_json_schema()) for model in models)) == set(FORMS)
 
 
 def test_none_is_204_and_a_known_etag_304(home: Path, routes: list[Route]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from graph.document import document_from_json, write_document
 from graph.errors import Problem
+from server.jobs.orders import DEFAULT_LIMITS
 from server.library import folder
 from server.library.checking import pointer_to
 from server.problems import Refusal
@@ -289,7 +290,7 @@ def test_cycles_are_found_exactly_where_networkx_finds_them(home: Path, edges: l
         for node in range(8)
     }  # fmt: skip
     graph = networkx.DiGraph((f"n{source}", f"n{target}") for (target, _), source in links.items())
-    problems = check(document_from_json(flow(nodes)), {}, specs_of(home)).problems
+    problems = check(document_from_json(flow(nodes)), {}, specs_of(home), DEFAULT_LIMITS).problems
     assert [problem.code for problem in problems] == ([] if networkx.is_directed_acyclic_graph(graph) else ["cycle"])
     for problem in problems:
         named = problem.message.removeprefix("These nodes wait for each other: ").partition(". ")[0].split(" -> ")
@@ -369,6 +370,71 @@ def test_above_the_limit_of_nodes_a_workflow_is_too_large_everywhere(home: Path,
                 assert problem["detail"] == (
                     "The workflow has 11 nodes; at most 10 are taken. Split it, or raise max_nodes in the settings."
                 )
+
+    run(steps())
+
+
+@pytest.mark.spec("L7")
+def test_a_workflow_that_unfolds_beyond_the_limit_is_too_large_before_it_is_a_job(home: Path) -> None:
+    document = flow(
+        {f"part{n}": {"type": "#s"} for n in range(3)}, subgraphs={"s": {"nodes": chain(4), "inputs": {}, "outputs": {}}}
+    )
+
+    async def steps() -> None:
+        async with library(home, max_nodes=10) as server:
+            for path in ("validate", "plan"):
+                status, _, problem = await ask(server, "POST", f"/v1/workflows/{path}", {"workflow": document})
+                assert (status, problem["code"], problem["max_nodes"]) == (413, "too_large", 10)
+                assert problem["detail"].startswith(
+                    "The workflow has 12 nodes when its subgraphs are unfolded; at most 10 are taken."
+                )
+
+    run(steps())
+
+
+def text_of(length: int) -> dict[str, Any]:
+    """A body whose workflow gives a node a text so long."""
+    node = {"type": "text", "inputs": {"value": "x" * length}}
+    return {"workflow": flow({"a": node}, inputs={"text": {"to": "a.value"}}, outputs={"text": {"from": "a.value"}})}
+
+
+@pytest.mark.proves(22)
+@pytest.mark.spec("L7")
+@pytest.mark.parametrize("body", [text_of(1_000_001), text_of(1) | {"inputs": {"text": "x" * 1_000_001}}], ids=["node", "input"])
+def test_a_text_that_no_job_may_hold_is_a_problem_with_its_place_before_it_is_a_job(home: Path, body: Any) -> None:
+    message = "a.value got a text of 1000001 characters; it takes 1000000 at most. Shorten it."
+
+    async def steps() -> None:
+        async with library(home, engine=Engine({"plan": PLAN})) as server:
+            _, _, found = await ask(server, "POST", "/v1/workflows/validate", body)
+            problem = {"code": "too_long", "message": message, "node": "a", "port": "value"}
+            assert found == {"valid": False, "problems": [problem], "nodes": 1}
+            status, _, refused = await ask(server, "POST", "/v1/workflows/plan", body)
+            assert (status, refused["code"], refused["problems"]) == (422, "invalid_workflow", [problem])
+            assert (await ask(server, "POST", "/v1/workflows/plan", text_of(1_000_000)))[0] == 200
+
+    run(steps())
+
+
+@pytest.mark.proves(22)
+@pytest.mark.spec("L7")
+def test_an_input_that_would_nest_the_document_too_deep_is_a_problem_of_that_input(home: Path) -> None:
+    muted = flow(
+        {"a": {"type": "text", "inputs": {"value": "x"}, "state": "muted"}, "b": NUMBER}, inputs={"text": {"to": "a.value"}}
+    )
+    value: Any = 1
+    for _ in range(61):
+        value = [value]
+
+    async def steps() -> None:
+        async with library(home, engine=Engine({"plan": PLAN})) as server:
+            body = {"workflow": muted, "inputs": {"text": value}}
+            _, _, found = await ask(server, "POST", "/v1/workflows/validate", body)
+            message = "The value of text nests more than 60 deep. Flatten it."
+            assert found["problems"] == [{"code": "bad_named_input", "message": message, "node": None, "port": "text"}]
+            status, _, problem = await ask(server, "POST", "/v1/workflows/plan", body)
+            assert (status, problem["code"], problem["detail"]) == (422, "invalid_workflow", message)
+            assert (await ask(server, "POST", "/v1/workflows/plan", body | {"inputs": {"text": value[0]}}))[0] == 200
 
     run(steps())
 

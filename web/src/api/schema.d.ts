@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 fa587a9420c35eb1ed94a94b254f864e465197c2969f095403ae67a5eeee8aa6. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 3792686918a2eb845a9b3143924a0a61b6b1f64c499d6e64916d33f944c6f359. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1800,8 +1800,13 @@ export interface components {
          * @description How large what is sent may be. Above it: 413, for counts and sizes of jobs 429 or 422.
          */
         Limits: {
-            /** Body Bytes */
+            /**
+             * Body Bytes
+             * @description Of any JSON body.
+             */
             body_bytes: number;
+            /** Client Characters */
+            client_characters: number;
             /** Connections */
             connections: number;
             /** Connections Per Address */
@@ -1810,6 +1815,18 @@ export interface components {
             draft_bytes: number;
             /** Drafts */
             drafts: number;
+            /** Idempotency Key Characters */
+            idempotency_key_characters: number;
+            /**
+             * Images
+             * @description `n` of a request to /v1/images.
+             */
+            images: number;
+            /**
+             * Inputs
+             * @description Named inputs that a job sets.
+             */
+            inputs: number;
             /**
              * Integer
              * @description Integers beyond this are refused: other programs round them.
@@ -1832,12 +1849,27 @@ export interface components {
             pixels: number;
             /** Preferences Bytes */
             preferences_bytes: number;
+            /**
+             * Priority
+             * @description Priorities go from minus this to this.
+             */
+            priority: number;
             /** Queued Jobs */
             queued_jobs: number;
             /** Queued Seconds */
             queued_seconds: number;
             /** Subgraph Nesting */
             subgraph_nesting: number;
+            /**
+             * Targets
+             * @description Targets that a job names.
+             */
+            targets: number;
+            /**
+             * Text Characters
+             * @description Of one text that a node is given.
+             */
+            text_characters: number;
             /**
              * Unfolded Nodes
              * @description After subgraphs are unfolded.
@@ -1849,7 +1881,10 @@ export interface components {
             uploads_bytes: number;
             /** Versions */
             versions: number;
-            /** Workflow File Bytes */
+            /**
+             * Workflow File Bytes
+             * @description Larger files in the workflows folder are listed and not read.
+             */
             workflow_file_bytes: number;
             /** Workflow Nodes */
             workflow_nodes: number;
