@@ -6,7 +6,6 @@ It knows no node types, so it rather finds one too many than one too few. A name
 from __future__ import annotations
 
 import re
-
 from collections.abc import Iterator
 from typing import Any
 
