@@ -846,6 +846,18 @@ FAULTS: Final = (
         "a webhook's name is looked up a second time", "server/jobs/webhooks.py",
         "resolver=_pinned(addresses), ", "", (WEBHOOKS,),
     ),
+    Fault(
+        "a webhook is posted again and again while the disk is full", "server/jobs/webhooks.py",
+        "            await self._sleep(NOTE_AGAIN_S)\n", "            return\n", (WEBHOOKS,),
+    ),
+    Fault(
+        "the webhooks of one target hide those of another", "server/jobs/store.py",
+        "WHERE due <= ? AND target = ? ORDER BY due", "WHERE due <= ? AND ? != '' ORDER BY due", (JOBS["store"],),
+    ),
+    Fault(
+        "a webhook is forgotten with its old job", "server/jobs/store.py",
+        'is_over = "NOT EXISTS', 'is_over = "1 OR NOT EXISTS', (JOBS["store"],),
+    ),
     # ---- guarantees 9, 11, 23 ----
     Fault(
         "key without model hash", "nodes/weights.py",
