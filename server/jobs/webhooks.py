@@ -145,9 +145,11 @@ class Webhooks:
         while True:
             self._wake.clear()
             wait_s = _LOOK_S
+            before = frozenset(self._under_way)
             try:
                 for delivery in await asyncio.wrap_future(self._store.due_deliveries(self._targets, MOST_PER_TARGET)):
-                    self._begin(delivery)
+                    if delivery.id not in before:  # such a one may be over by now, and the answer older than its end
+                        self._begin(delivery)
                 wait_s = await self._wait_s()
             except Refusal as refusal:  # the disk is full, say: it may be better later
                 _log.error("Webhooks cannot be read from the store: %s", refusal.message)
@@ -165,10 +167,9 @@ class Webhooks:
 
     def _begin(self, delivery: Delivery) -> None:
         count = self._by_target.get(delivery.target, 0)
-        if delivery.id in self._under_way or count >= MOST_PER_TARGET:
-            return
-        self._by_target[delivery.target] = count + 1
-        self._under_way[delivery.id] = asyncio.create_task(self._attempt(delivery))
+        if count < MOST_PER_TARGET:
+            self._by_target[delivery.target] = count + 1
+            self._under_way[delivery.id] = asyncio.create_task(self._attempt(delivery))
 
     async def _attempt(self, delivery: Delivery) -> None:
         try:

@@ -585,6 +585,10 @@ FAULTS: Final = (
         "restore overwrites", "server/backup.py",
         "if home.exists() and (not home.is_dir() or any(home.iterdir())):", "if False:", ("tests/server/test_backup.py",),
     ),
+    Fault(
+        "a backup on a read-only medium cannot be restored", "server/backup.py",
+        'else "immutable=1"', 'else "mode=ro"', ("tests/server/test_backup.py",),
+    ),
     # ---- files and outputs ----
     Fault(
         "a path is checked by how it begins", "server/library/confine.py",

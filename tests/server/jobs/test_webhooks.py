@@ -264,6 +264,46 @@ def test_what_was_posted_is_not_posted_again_because_the_disk_is_full(
     ]
 
 
+def test_an_answer_of_the_store_that_is_older_than_the_end_of_a_delivery_does_not_repeat_it() -> None:
+    posts = 0
+
+    class Late(Store):
+        """Its second answer waits until it is let go."""
+
+        def __init__(self, job: Job) -> None:
+            super().__init__(job)
+            self.asked = [asyncio.Event() for _ in range(3)]
+            self.let_go: Callable[[], None] = lambda: None
+
+        def due_deliveries(self, targets: Collection[str], most_each: int) -> Future[list[Delivery]]:
+            number = [event.is_set() for event in self.asked].index(False)
+            self.asked[number].set()
+            found, late = super().due_deliveries(targets, most_each), Future[list[Delivery]]()
+            self.let_go = lambda: late.set_result(found.result())
+            return late if number == 1 else found
+
+    async def check() -> None:
+        store = Late(job := a_job())
+
+        async def take(_: web.Request) -> web.Response:
+            nonlocal posts
+            posts += 1
+            webhooks.job_ended(job)
+            await store.asked[1].wait()
+            return web.Response()
+
+        async with receiver(take) as url, running(url, store) as webhooks:
+            await store.marks_after(1)
+            while webhooks._under_way:
+                await asyncio.sleep(0)
+            store.let_go()
+            await store.asked[2].wait()
+            assert not webhooks._under_way
+        assert posts == 1
+
+    run(check())
+
+
 def test_a_job_that_cannot_be_read_is_not_asked_for_without_pause() -> None:
     async def check() -> None:
         store = Store(a_job())
