@@ -144,7 +144,7 @@ def test_an_older_backup_is_restored_where_no_log_can_be_made(latentgraph: Comma
     latentgraph("backup", tmp_path / "copy")
     with closing(sqlite3.connect(tmp_path / "copy" / "jobs.sqlite")) as copy:
         copy.execute("PRAGMA journal_mode = WAL")
-    (tmp_path / "copy" / "jobs.sqlite-shm").mkdir()  # SQLite cannot make its file, as on a read-only medium
+    (tmp_path / "copy" / "jobs.sqlite-shm").symlink_to("nowhere/at-all")  # SQLite cannot make its file, as on a read-only medium
     outcome = latentgraph("restore", tmp_path / "copy", "--home", tmp_path / "new")
     assert (outcome.code, outcome.out[:6]) == (0, "1 jobs")
     restored = JobStore(tmp_path / "new" / "jobs.sqlite")
