@@ -619,6 +619,10 @@ FAULTS: Final = (
         "            self._refuse_used(sha256, users)\n", "", ("tests/server/library/test_uploads.py",),
     ),
     Fault(
+        "uploads expire by the wall clock", "server/library/uploads.py",
+        " and self._used_at(one) < oldest_used]", "]", ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
         "an output has its name before it is on the disk", "graph/publish.py",
         "        os.fsync(file.fileno())\n", "", ("tests/graph/test_publish.py",),
     ),
