@@ -637,7 +637,7 @@ FAULTS: Final = (
     ),
     Fault(
         "the sidecar comes first", "graph/publish.py",
-        "                for temporary, path in pairs:\n", "                for temporary, path in pairs[::-1]:\n",
+        "            for temporary, path in pairs:\n", "            for temporary, path in pairs[::-1]:\n",
         ("tests/graph/test_publish.py",),
     ),
     Fault(
