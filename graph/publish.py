@@ -72,8 +72,8 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
     Both are written to dot-files beside their places and synced, then given their names, the sidecar last: it is the
     commit marker. Whatever goes wrong, interrupts included, leaves none of the four; what a killed process left is
     removed by a later one. If the name is taken by a file of the same `origin_of`, that one stays and is given: a job
-    that is tried again publishes once. Raises ValueError for an unfit name or suffix, FileExistsError if the name is taken
-    (of two writers at once, for one), OSError as the disk does.
+    that is tried again publishes once, and completes what a power cut left. Raises ValueError for an unfit name or suffix,
+    FileExistsError if the name is taken (of two writers at once, for one), OSError as the disk does.
     """
     if not NAME.fullmatch(name) or not re.fullmatch(r"\.[a-z0-9]{1,8}", suffix) or suffix == SIDECAR_SUFFIX:
         raise ValueError(f'"{name}{suffix}" cannot be published; a name is {NAME.pattern}, a suffix a dot and small letters')
@@ -81,7 +81,7 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
     media, note = folder / f"{name}{suffix}", folder / f"{name}{SIDECAR_SUFFIX}"
     _sweep_once(folder)
     with _locked(folder):
-        known = _is_published(media, note, sidecar)  # before anything large is written; again when the names are given
+        known = not _to_give(media, note, content, sidecar)  # before anything large is written; again when the names are given
     if known:
         _sync_folder(folder)  # whoever gave the names may have died before they were durable
         return media
@@ -92,8 +92,9 @@ def publish(folder: Path, name: str, suffix: str, content: bytes | memoryview, s
         for (temporary, _), data in zip(pairs, (content, _json(sidecar)), strict=True):
             _write(temporary, data)
         with _locked(folder):
-            if not _is_published(media, note, sidecar):
-                for temporary, path in pairs:
+            to_give = _to_give(media, note, content, sidecar)
+            for temporary, path in pairs:
+                if path in to_give:
                     _place(temporary, path, placed)
         _sync_folder(folder)
     except BaseException:
@@ -113,21 +114,25 @@ def remove_unfinished(folder: Path) -> None:
         _sweep(folder, lambda owner: owner == str(Owner.current()))
 
 
-def _is_published(media: Path, note: Path, sidecar: Mapping[str, Any]) -> bool:
-    """Whether an earlier try of the same work gave these names; for the holder of the lock.
+def _to_give(media: Path, note: Path, content: bytes | memoryview, sidecar: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The names that an earlier try of the same work did not give; for the holder of the lock.
 
-    Raises FileExistsError if anything else has one of them.
+    After a power cut a file may have its name and neither its sidecar nor a temporary one: if it holds what is to be
+    published, it is taken over. Raises FileExistsError if anything else has one of the names.
     """
     if media.exists() and not note.exists():  # perhaps what a killed process left
         _sweep(media.parent, is_gone)
-    if "origin" in sidecar and media.exists() and _origin_in(note) == sidecar["origin"]:
-        return True
+    is_retry = "origin" in sidecar and media.exists()
+    if is_retry and _origin_in(note) == sidecar["origin"]:
+        return ()
+    if is_retry and not note.exists() and media.read_bytes() == content:
+        return (note,)
     for path in (media, note):
         if path.exists():
             raise FileExistsError(
                 f"{path.name} exists already in {path.parent.name}; outputs are never overwritten, use another name"
             )
-    return False
+    return media, note
 
 
 def _origin_in(note: Path) -> Any:  # Any: whatever stands there

@@ -129,8 +129,9 @@ class Assembly:
         )
         services.hub = Hub()
         services.files = Uploads(
-            home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes, floor_bytes=health.floor_bytes
-        )
+            home, most_bytes=settings.max_upload_bytes, quota_bytes=settings.max_uploads_bytes, floor_bytes=health.floor_bytes,
+            uptime=lambda: self.store.uptime_s,
+        )  # fmt: skip
         pictures = services.pictures = Pictures(home, most_pixels=settings.max_pixels)
         services.outputs = Gallery(home, lambda id: pictures.forget(f"output-{id}"), folder=settings.output_folder)
         services.values = Values(home, pictures)

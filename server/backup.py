@@ -49,7 +49,7 @@ def backup(home: Path, target: Path, json: bool) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        copied = _copy_all(home, partial)
+        copied = _copy_all(home, partial, "mode=ro")
         _write(partial / MARKER, _marker(copied))
         _sync_folder(partial)
         os.rename(partial, target)  # in place of an empty folder too; before this there is no backup
@@ -69,11 +69,12 @@ def restore(home: Path, source: Path, json: bool) -> int:
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise WrongUsage(f"{home} is not empty, and nothing is overwritten. Give an empty folder with --home, or move it away.")
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.chmod(0o700)
-        copied = _copy_all(source, home)
+        with _nothing_left_of_a_failure(home):
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            home.chmod(0o700)
+            copied = _copy_all(source, home, _way_to_open(source / JOBS))
     except OSError as error:
-        raise WrongUsage(f"Restoring to {home} failed ({error.strerror or error}). Empty it, mend that, try again.") from error
+        raise WrongUsage(f"Restoring to {home} failed ({error.strerror or error}). Mend that and try again.") from error
     _tell(copied, f"restored to {home}", json)
     return DONE
 
@@ -99,6 +100,29 @@ def _refuse_no_backup(source: Path) -> None:
         raise WrongUsage(f"{source} was made by a newer version (or something else). Update Latentgraph to restore it.")
 
 
+def _way_to_open(jobs: Path) -> str:
+    """How to open a backup's job store: as a file that nobody writes to, unless somebody left a log beside it.
+
+    Older backups ask for a log, which SQLite cannot make on a read-only medium.
+    """
+    return "mode=ro" if Path(f"{jobs}-wal").exists() else "immutable=1"
+
+
+@contextlib.contextmanager
+def _nothing_left_of_a_failure(home: Path) -> Iterator[None]:
+    """Empty `home` again if the block fails, and remove it if it was not there before."""
+    was_there = home.exists()
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path in home.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if not was_there:
+                home.rmdir()
+        raise
+
+
 def _marker(copied: Copied) -> bytes:
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return json.dumps({"format": FORMAT, "version": VERSION, "made": made, **copied._asdict()}, indent=2).encode() + b"\n"
@@ -111,8 +135,8 @@ def _tell(copied: Copied, where: str, json: bool) -> None:
         print_data(f"{copied.jobs} jobs and {copied.files} files ({size_text(copied.bytes)}) {where}")
 
 
-def _copy_all(source: Path, target: Path) -> Copied:
-    jobs = _copy_jobs(source / JOBS, target / JOBS)
+def _copy_all(source: Path, target: Path, way: str) -> Copied:
+    jobs = _copy_jobs(source / JOBS, target / JOBS, way)
     files = size = 0
     for path in (*_single_files(source), *_tree(source)):
         place = target / path.relative_to(source)
@@ -123,14 +147,17 @@ def _copy_all(source: Path, target: Path) -> Copied:
     return Copied(jobs, files, size)
 
 
-def _copy_jobs(source: Path, target: Path) -> int:
-    """Copy the store as it is at one moment, whoever writes to it meanwhile; the number of jobs in it."""
+def _copy_jobs(source: Path, target: Path, way: str) -> int:
+    """Copy the store, opened this way, as it is at one moment, whoever writes to it meanwhile; the number of jobs in it.
+
+    The copy needs no log beside it to be read; a server that opens it has one again.
+    """
     if not source.is_file():
         return 0
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with (
-            contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True, timeout=60)) as old,
+            contextlib.closing(sqlite3.connect(f"{source.as_uri()}?{way}", uri=True, timeout=60)) as old,
             contextlib.closing(sqlite3.connect(target)) as new,
         ):
             old.backup(new)
@@ -138,6 +165,7 @@ def _copy_jobs(source: Path, target: Path) -> int:
             if verdict != "ok":
                 raise OSError(f"the job store is damaged: {verdict}")
             (count,) = new.execute("SELECT COUNT(*) FROM jobs").fetchone()
+            new.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
         raise OSError(f"the job store cannot be read: {error}") from error
     with target.open("rb") as file:

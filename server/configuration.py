@@ -112,7 +112,7 @@ class Settings(BaseSettings):
     max_queued_s: Seconds = 24 * 3600.0
     """Waiting jobs may have so many estimated device-seconds together; a further one is refused (429)."""
     keep_jobs: Count = 10_000
-    """So many ended jobs are kept; the oldest go first."""
+    """So many ended jobs are kept; the oldest go first. Those that a webhook is still to tell of stay, up to as many again."""
     min_free_bytes: Annotated[int, Field(ge=0, le=2**50)] | None = None
     """Below so much free space jobs and uploads are refused (507). Without it 1 GiB or 2 % of the disk, whichever is less."""
 

@@ -14,7 +14,7 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 RETRY_S: Final = (1.0, 5.0, 25.0, 120.0, 600.0, 1800.0, 3600.0, 3600.0)
 #: Seconds for one attempt.
 ATTEMPT_S: Final = 10.0
-#: Attempts under way, of all targets and of one.
-MOST_AT_ONCE, MOST_PER_TARGET = 16, 2
-#: Due deliveries that are looked at: many of a target that does not answer must not hide those of another.
-_MOST_DUE: Final = 2000
+#: Attempts under way of one target; those of another never wait for them.
+MOST_PER_TARGET: Final = 2
+#: Seconds until an outcome that the store did not take is told to it again.
+NOTE_AGAIN_S: Final = 5.0
 #: The store is asked at least so often.
 _LOOK_S: Final = 30.0
 #: Networks that belong to whoever runs them. Not those of one machine or one cable: there, nobody waits for a webhook.
@@ -64,14 +64,17 @@ class Deliveries(Protocol):
     def get(self, id: str) -> Future[Job | None]:
         """A job."""
 
-    def due_deliveries(self, limit: int = ...) -> Future[list[Delivery]]:
+    def due_deliveries(self, targets: Collection[str], most_each: int) -> Future[list[Delivery]]:
         """What is to be delivered now."""
 
-    def next_delivery_in(self) -> Future[float | None]:
+    def next_delivery_in(self, targets: Collection[str]) -> Future[float | None]:
         """Seconds until the next delivery is due; None if none waits."""
 
     def mark_delivery(self, id: int, *, again_in_s: float | None, message: str = ...) -> Future[None]:
         """Note an attempt."""
+
+    def give_up_deliveries(self, targets: Collection[str], message: str) -> Future[None]:
+        """End those that wait for any other target."""
 
 
 class _Configured(Protocol):
@@ -100,9 +103,12 @@ class Webhooks:
     Raises WrongUsage for a target whose address cannot be used, or is one to which nothing is delivered.
     """
 
-    def __init__(self, targets: Mapping[str, Target], store: Deliveries, resolve: Resolve | None = None) -> None:
+    def __init__(
+        self, targets: Mapping[str, Target], store: Deliveries, resolve: Resolve | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:  # fmt: skip
         self._targets, self._store = dict(targets), store
-        self._resolve = resolve or _resolve
+        self._resolve, self._sleep = resolve or _resolve, sleep
         for name, target in self._targets.items():
             _check_target(name, target)
         self._wake = asyncio.Event()
@@ -123,7 +129,12 @@ class Webhooks:
             raise Refusal("invalid", f'There is no webhook "{name}".{known}', pointer="/webhook")
 
     async def start(self) -> None:
-        """Begin to deliver; nothing to do without targets."""
+        """Give up what waits for a target that the settings name no more, then begin to deliver."""
+        gone = "given up: the settings name no such target any more"
+        try:
+            await asyncio.wrap_future(self._store.give_up_deliveries(self._targets, gone))
+        except Refusal as refusal:  # the next start will do it
+            _log.error("Webhooks whose target is gone cannot be given up: %s", refusal.message)
         if self._targets:
             self._loop = asyncio.create_task(self._run())
 
@@ -143,9 +154,11 @@ class Webhooks:
         while True:
             self._wake.clear()
             wait_s = _LOOK_S
+            before = frozenset(self._under_way)
             try:
-                for delivery in await asyncio.wrap_future(self._store.due_deliveries(_MOST_DUE)):
-                    self._begin(delivery)
+                for delivery in await asyncio.wrap_future(self._store.due_deliveries(self._targets, MOST_PER_TARGET)):
+                    if delivery.id not in before:  # such a one may be over by now, and the answer older than its end
+                        self._begin(delivery)
                 wait_s = await self._wait_s()
             except Refusal as refusal:  # the disk is full, say: it may be better later
                 _log.error("Webhooks cannot be read from the store: %s", refusal.message)
@@ -158,39 +171,46 @@ class Webhooks:
     async def _wait_s(self) -> float:
         if self._under_way:
             return 1.0  # the store takes those that are under way for due
-        due_s = await asyncio.wrap_future(self._store.next_delivery_in())
+        due_s = await asyncio.wrap_future(self._store.next_delivery_in(self._targets))
         return _LOOK_S if due_s is None else min(_LOOK_S, due_s + 0.01)
 
     def _begin(self, delivery: Delivery) -> None:
         count = self._by_target.get(delivery.target, 0)
-        if delivery.id in self._under_way or len(self._under_way) >= MOST_AT_ONCE or count >= MOST_PER_TARGET:
-            return
-        self._by_target[delivery.target] = count + 1
-        self._under_way[delivery.id] = asyncio.create_task(self._attempt(delivery))
+        if count < MOST_PER_TARGET:
+            self._by_target[delivery.target] = count + 1
+            self._under_way[delivery.id] = asyncio.create_task(self._attempt(delivery))
 
     async def _attempt(self, delivery: Delivery) -> None:
         try:
-            again_in_s, message = await self._outcome(delivery)
-            await asyncio.wrap_future(self._store.mark_delivery(delivery.id, again_in_s=again_in_s, message=message))
-        except Refusal as refusal:  # it stays due
-            _log.error("What became of a webhook cannot be noted: %s", refusal.message, extra={"job": delivery.job})
+            await self._note(delivery, *await self._outcome(delivery))
+            self._wake.set()
+        except Refusal as refusal:  # it stays due; nobody is woken, or it would be begun again without pause
+            _log.error("The job of a webhook cannot be read from the store: %s", refusal.message, extra={"job": delivery.job})
         finally:
             self._by_target[delivery.target] -= 1
             del self._under_way[delivery.id]
-            self._wake.set()
+
+    async def _note(self, delivery: Delivery, again_in_s: float | None, message: str) -> None:
+        """Note what became of an attempt, however long the disk is full: until then it is under way, so not begun again."""
+        is_told = False
+        while True:
+            try:
+                await asyncio.wrap_future(self._store.mark_delivery(delivery.id, again_in_s=again_in_s, message=message))
+                return
+            except Refusal as refusal:
+                if not is_told:
+                    _log.error("What became of a webhook cannot be noted: %s", refusal.message, extra={"job": delivery.job})
+                is_told = True
+            await self._sleep(NOTE_AGAIN_S)
 
     async def _outcome(self, delivery: Delivery) -> tuple[float | None, str]:
         """In how many seconds it is to be tried again (None: it is over), and what is noted."""
-        target = self._targets.get(delivery.target)
         job = await asyncio.wrap_future(self._store.get(delivery.job))
-        if target is None or job is None:
-            return (
-                None,
-                "given up: the settings name no such target any more" if target is None else "given up: the job was deleted",
-            )
+        if job is None:
+            return None, "given up: the job was deleted"
         try:
             async with asyncio.timeout(ATTEMPT_S):
-                await self._post(delivery, target, job)
+                await self._post(delivery, self._targets[delivery.target], job)
         except (_Refused, TimeoutError, OSError, ValueError) as error:
             said = f"no answer within {ATTEMPT_S:g} s" if isinstance(error, TimeoutError) else str(error)[:300]
             again = RETRY_S[delivery.attempts] if delivery.attempts < len(RETRY_S) else None

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from pathlib import Path
-from typing import Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from graph.compile import Compiled
 from graph.errors import Problem
@@ -79,13 +79,19 @@ class Uploads:
         quota_bytes: int = QUOTA_BYTES,
         floor_bytes: int | None = None,
         clock: Callable[[], float] = time.time,
+        uptime: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`floor_bytes` stay free on the disk; without it 1 GiB or 2 % of it, whichever is less."""
+        """`floor_bytes` stay free on the disk; without it 1 GiB or 2 % of it, whichever is less.
+
+        `uptime` gives the seconds that servers have run on this folder: no jump of the clock ends anything early.
+        """
         self.root = Root(home / "files")
         self.most_bytes, self._quota_bytes, self._floor_bytes = most_bytes, quota_bytes, floor_bytes
-        self._clock = clock
+        self._clock, self._uptime, self._started = clock, uptime, uptime()
         self._users: list[_Users] = []
+        #: By `uptime`: files that an order named; those that came or were named since the start, of the last day.
         self._named: dict[str, float] = {}
+        self._used: dict[str, float] = {}
         #: `missing` is called in threads: between its look at a file and its note nothing may be removed.
         self._deciding = threading.Lock()
         self._tidying: asyncio.Task[None] | None = None
@@ -160,7 +166,7 @@ class Uploads:
             try:
                 with self._deciding:
                     self.root.touch(_checked(sha256))
-                    self._named[sha256] = self._clock()
+                    self._named[sha256] = self._used[sha256] = self._uptime()
             except (FileNotFoundError, Refusal):
                 what = f'"{shown_name(name)}" (sha256 {sha256[:12]}...)'
                 message = f"{node}.{port} needs the file {what}, which is not here. Upload it with POST /v1/files."
@@ -170,8 +176,12 @@ class Uploads:
     async def sweep(self) -> int:
         """Remove uploads that nothing names and that came over a day ago, and what a killed server left; how many."""
         users = await self._users_of()
-        oldest = self._clock() - KEPT_SECONDS
-        old = await asyncio.to_thread(lambda: [sha256 for sha256 in self._uploaded() if self._mtime(sha256) < oldest])
+        oldest, oldest_used = self._clock() - KEPT_SECONDS, self._uptime() - KEPT_SECONDS
+        with self._deciding:
+            self._used = {sha256: used for sha256, used in self._used.items() if used > oldest_used}
+        old = await asyncio.to_thread(
+            lambda: [one for one in self._uploaded() if self._mtime(one) < oldest and self._used_at(one) < oldest_used]
+        )
         aside = []
         for sha256 in old:
             with self._deciding, contextlib.suppress(FileNotFoundError):
@@ -236,7 +246,9 @@ class Uploads:
         """Give the file its name, unless its content is here already, and note what it is called."""
         sha256, media = written.digest.hexdigest(), media_of(bytes(written.head))
         name = name or (self._name(sha256) or f"{sha256[:12]}{media.suffix}")
-        note = {"name": name, "kind": media.kind, "created": self._clock()}
+        with self._deciding:
+            used = self._used[sha256] = self._uptime()
+        note = {"name": name, "kind": media.kind, "created": self._clock(), "uptime_s": used}
         try:
             self.root.write(f"{sha256}{_SIDECAR}", json.dumps(note, ensure_ascii=False).encode())
             if self._size(sha256) == written.size:
@@ -271,11 +283,20 @@ class Uploads:
 
     def _name(self, sha256: str) -> str:
         """What it was called when it came; "" if nothing is noted."""
+        return shown_name(str(self._note(sha256).get("name", "")), "")
+
+    def _used_at(self, sha256: str) -> float:
+        """When it came or was last named, by `uptime`. One of an earlier start was here at this one, whatever its note says."""
+        came = self._note(sha256).get("uptime_s")
+        return self._used.get(sha256, min(came, self._started) if isinstance(came, int | float) else 0.0)
+
+    def _note(self, sha256: str) -> dict[str, Any]:  # Any: whatever stands there
+        """What was noted when it came; nothing if that cannot be read."""
         try:
             note = json.loads(self.root.read(f"{sha256}{_SIDECAR}", _SIDECAR_BYTES))
-            return shown_name(str(note["name"]), "")
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return ""
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return note if isinstance(note, dict) else {}
 
     def _size(self, sha256: str) -> int | None:
         with contextlib.suppress(FileNotFoundError), self.root.opened(sha256) as found:
@@ -302,7 +323,7 @@ class Uploads:
 
     def _user_of(self, sha256: str, users: list[tuple[str, Collection[str]]]) -> str | None:
         """Who names a file."""
-        if self._clock() - self._named.get(sha256, float("-inf")) < _ACCEPTING_SECONDS:
+        if self._uptime() - self._named.get(sha256, float("-inf")) < _ACCEPTING_SECONDS:
             return "a job that is just coming in"
         self._named.pop(sha256, None)
         return next((what for what, named in users if sha256 in named), None)
@@ -325,6 +346,8 @@ class Uploads:
         names = set(self.root.names())
         left = {name for name in names if name.endswith(TEMPORARY)}
         left |= {name for name in names if name.endswith(_SIDECAR) and name.removesuffix(_SIDECAR) not in names}
+        if self._under_way:  # some may be theirs, however old the clock makes them
+            left.clear()
         for name in {*aside, *(name for name in left if self._mtime(name) < oldest)}:
             with contextlib.suppress(FileNotFoundError):
                 self.root.remove(name)

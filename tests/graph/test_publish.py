@@ -395,6 +395,27 @@ def test_another_try_of_the_same_work_finds_its_file(tmp_path):
             publish(tmp_path, "a", ".png", b"third", other)
 
 
+@pytest.mark.spec("R-C04")
+@pytest.mark.parametrize("content", [b"first", memoryview(b"first")])
+def test_another_try_completes_what_a_power_cut_left_without_its_sidecar(tmp_path, content):
+    """Of the names that were not synced any may be gone: here all but that of the file."""
+    path = publish(tmp_path, "a", ".png", b"first", origin_of(InJob()))
+    path.with_suffix(".json").unlink()
+    inode = path.stat().st_ino
+    assert publish(tmp_path, "a", ".png", content, {"try": 2, **origin_of(InJob())}) == path
+    assert (path.read_bytes(), path.stat().st_ino) == (b"first", inode)
+    assert json.loads(path.with_suffix(".json").read_text())["try"] == 2
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(("content", "sidecar"), [(b"second", {"origin": {}}), (b"first", {})])
+def test_a_file_without_a_sidecar_that_is_not_of_this_work_stays_and_keeps_its_name(tmp_path, content, sidecar):
+    (tmp_path / "a.png").write_bytes(b"first")
+    with pytest.raises(FileExistsError, match=r"a.png exists already in .*; outputs are never overwritten, use another name"):
+        publish(tmp_path, "a", ".png", content, sidecar)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.png", b"first")]
+
+
 @pytest.mark.proves(3)
 def test_of_two_tries_at_once_both_give_the_one_file(tmp_path, monkeypatch):
     together = threading.Barrier(4)

@@ -614,6 +614,10 @@ FAULTS: Final = (
         "restore overwrites", "server/backup.py",
         "if home.exists() and (not home.is_dir() or any(home.iterdir())):", "if False:", ("tests/server/test_backup.py",),
     ),
+    Fault(
+        "a backup on a read-only medium cannot be restored", "server/backup.py",
+        'else "immutable=1"', 'else "mode=ro"', ("tests/server/test_backup.py",),
+    ),
     # ---- files and outputs ----
     Fault(
         "a path is checked by how it begins", "server/library/confine.py",
@@ -644,6 +648,10 @@ FAULTS: Final = (
         "            self._refuse_used(sha256, users)\n", "", ("tests/server/library/test_uploads.py",),
     ),
     Fault(
+        "uploads expire by the wall clock", "server/library/uploads.py",
+        " and self._used_at(one) < oldest_used]", "]", ("tests/server/library/test_uploads.py",),
+    ),
+    Fault(
         "an output has its name before it is on the disk", "graph/publish.py",
         "        os.fsync(file.fileno())\n", "", ("tests/graph/test_publish.py",),
     ),
@@ -658,7 +666,7 @@ FAULTS: Final = (
     ),
     Fault(
         "the sidecar comes first", "graph/publish.py",
-        "                for temporary, path in pairs:\n", "                for temporary, path in pairs[::-1]:\n",
+        "            for temporary, path in pairs:\n", "            for temporary, path in pairs[::-1]:\n",
         ("tests/graph/test_publish.py",),
     ),
     Fault(
@@ -928,6 +936,18 @@ FAULTS: Final = (
     Fault(
         "a webhook's name is looked up a second time", "server/jobs/webhooks.py",
         "resolver=_pinned(addresses), ", "", (WEBHOOKS,),
+    ),
+    Fault(
+        "a webhook is posted again and again while the disk is full", "server/jobs/webhooks.py",
+        "            await self._sleep(NOTE_AGAIN_S)\n", "            return\n", (WEBHOOKS,),
+    ),
+    Fault(
+        "the webhooks of one target hide those of another", "server/jobs/store.py",
+        "WHERE due <= ? AND target = ? ORDER BY due", "WHERE due <= ? AND ? != '' ORDER BY due", (JOBS["store"],),
+    ),
+    Fault(
+        "a webhook is forgotten with its old job", "server/jobs/store.py",
+        'is_over = "NOT EXISTS', 'is_over = "1 OR NOT EXISTS', (JOBS["store"],),
     ),
     # ---- guarantees 9, 11, 23 ----
     Fault(

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,68 @@ def test_a_backup_taken_while_jobs_come_in_is_one_moment_of_them(
         copied.close()
     assert sure <= len(ids) <= len(accepted)
     assert ids == accepted[: len(ids)]
+
+
+def test_a_backup_asks_for_no_log_beside_it(latentgraph: Command, store: JobStore, tmp_path: Path) -> None:
+    """A read-only medium has no place for one."""
+    store.accept(job(0)).result()
+    latentgraph("backup", tmp_path / "copy")
+    assert tree(tmp_path / "copy") == {"jobs.sqlite", "backup.json"}
+    with closing(sqlite3.connect(tmp_path / "copy" / "jobs.sqlite")) as copy:
+        assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_an_older_backup_is_restored_where_no_log_can_be_made(latentgraph: Command, store: JobStore, tmp_path: Path) -> None:
+    accepted = store.accept(job(0)).result().job
+    latentgraph("backup", tmp_path / "copy")
+    with closing(sqlite3.connect(tmp_path / "copy" / "jobs.sqlite")) as copy:
+        copy.execute("PRAGMA journal_mode = WAL")
+    (tmp_path / "copy" / "jobs.sqlite-shm").symlink_to("nowhere/at-all")  # SQLite cannot make its file, as on a read-only medium
+    outcome = latentgraph("restore", tmp_path / "copy", "--home", tmp_path / "new")
+    assert (outcome.code, outcome.out[:6]) == (0, "1 jobs")
+    restored = JobStore(tmp_path / "new" / "jobs.sqlite")
+    try:
+        assert jobs_of(restored) == [accepted]
+    finally:
+        restored.close()
+
+
+def test_what_was_written_to_a_backup_meanwhile_is_restored_too(latentgraph: Command, store: JobStore, tmp_path: Path) -> None:
+    """A server ran on it and was killed: what it committed lies in the log alone."""
+    store.accept(job(0)).result()
+    latentgraph("backup", tmp_path / "copy")
+    with closing(sqlite3.connect(tmp_path / "copy" / "jobs.sqlite")) as copy:
+        copy.execute("PRAGMA journal_mode = WAL")
+        with copy:
+            copy.execute("INSERT INTO costs VALUES ('draw', '[1]')")
+        latentgraph("restore", tmp_path / "copy", "--home", tmp_path / "new")
+    restored = JobStore(tmp_path / "new" / "jobs.sqlite")
+    try:
+        assert restored.costs().result() == {"draw": [1]}
+    finally:
+        restored.close()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_restore_that_fails_leaves_nothing_and_can_be_tried_again(
+    latentgraph: Command, home: Path, store: JobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    fill(home)
+    store.accept(job(0)).result()
+    latentgraph("backup", tmp_path / "copy")
+    new = tmp_path / "new"
+    if is_there:
+        new.mkdir()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("server.backup.write_all", full)
+        outcome = latentgraph("restore", tmp_path / "copy", "--home", new)
+    assert (outcome.code, "failed (No space left on device). Mend that and try again." in outcome.err) == (2, True)
+    assert [list(folder.iterdir()) for folder in tmp_path.glob("new")] == ([[]] if is_there else [])
+    assert latentgraph("restore", tmp_path / "copy", "--home", new).code == 0
 
 
 def test_a_backup_overwrites_nothing_and_lies_outside_the_data_folder(latentgraph: Command, home: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.jobs import schema, writer
+from server.jobs import store as store_module
 from server.jobs.record import FINAL, JobFilter, JobResult, new_id
 from server.jobs.store import FILE_NAME, KEY_SECONDS, JobStore
 from server.jobs.writer import Committer, Write
@@ -304,6 +305,41 @@ def test_the_oldest_ended_jobs_are_forgotten_and_no_others(open_store: OpenStore
     assert raw(store, "SELECT COUNT(*) FROM results") == [(3,)]
 
 
+def test_a_job_that_a_webhook_is_still_to_tell_of_is_not_forgotten(open_store: OpenStore) -> None:
+    store = open_store(keep_jobs=3)
+    untold, told = ended(store, webhook="site"), ended(store, webhook="site")
+    (first, second) = value(store.due_deliveries(["site"], 9))
+    value(store.mark_delivery(first.id, again_in_s=60.0))
+    value(store.mark_delivery(second.id, again_in_s=None))
+    ids = [ended(store) for _ in range(5)]
+    assert [job.id for job in value(store.page(JobFilter())).jobs] == [*ids[:1:-1], untold]
+    assert value(store.get(told)) is None
+    value(store.mark_delivery(first.id, again_in_s=None))
+    newest = ended(store)
+    assert [job.id for job in value(store.page(JobFilter())).jobs] == [newest, *ids[:2:-1]]
+
+
+def test_a_target_that_never_answers_does_not_make_the_history_grow_without_end(
+    open_store: OpenStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(keep_jobs=3)
+    ids = [ended(store, webhook="site") for _ in range(8)]
+    assert [job.id for job in value(store.page(JobFilter())).jobs] == ids[:1:-1]
+    assert "Jobs of which no webhook could be told for too long were forgotten: 1. Mend its target." in caplog.messages
+
+
+def test_what_no_webhook_waits_for_is_forgotten_before_what_one_does(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where fewer are to be kept than before, it takes several steps."""
+    store = open_store(keep_jobs=100)
+    untold, ids = ended(store, webhook="site"), [ended(store) for _ in range(8)]
+    store.keep_jobs = 2
+    monkeypatch.setattr(store_module, "_FORGET_AT_ONCE", 3)
+    ids += [ended(store) for _ in range(4)]
+    assert [job.id for job in value(store.page(JobFilter())).jobs] == [ids[-1], ids[-2], untold]
+
+
 # ---- taking up after an end ----
 
 
@@ -383,7 +419,7 @@ def test_forgetting_goes_by_the_order_of_ends_and_not_by_the_clock(open_store: O
 def test_the_end_of_a_job_with_a_webhook_is_due_in_the_same_transaction(store: JobStore) -> None:
     ended(store)
     id = ended(store, webhook="site")
-    (delivery,) = value(store.due_deliveries())
+    (delivery,) = value(store.due_deliveries(["site"], 9))
     assert (delivery.job, delivery.target, delivery.attempts) == (id, "site", 0)
 
 
@@ -392,20 +428,38 @@ def test_a_delivery_is_due_again_when_it_was_said_and_over_when_marked(open_stor
     store = open_store(monotonic=lambda: now[0])
     number = value(store.add_delivery(ended(store), "site"))
     value(store.mark_delivery(number, again_in_s=30, message="503"))
-    assert value(store.due_deliveries()) == []
-    assert value(store.next_delivery_in()) == 30
+    assert value(store.due_deliveries(["site"], 9)) == []
+    assert value(store.next_delivery_in(["site"])) == 30
     now[0] += 31
-    (delivery,) = value(store.due_deliveries())
+    (delivery,) = value(store.due_deliveries(["site"], 9))
     assert delivery.attempts == 1
     value(store.mark_delivery(number, again_in_s=None))
     now[0] += 1e6
-    assert value(store.due_deliveries()) == []
-    assert value(store.next_delivery_in()) is None
+    assert value(store.due_deliveries(["site"], 9)) == []
+    assert value(store.next_delivery_in(["site"])) is None
+
+
+def test_many_deliveries_to_one_target_hide_none_to_another(store: JobStore) -> None:
+    id = ended(store)
+    numbers = [value(store.add_delivery(id, target)) for target in ("dead", "dead", "dead", "alive", "gone")]
+    found = value(store.due_deliveries(["dead", "alive"], 2))
+    assert [(one.id, one.target) for one in found] == [(numbers[0], "dead"), (numbers[1], "dead"), (numbers[3], "alive")]
+    assert value(store.next_delivery_in(["dead"])) == 0
+    assert value(store.next_delivery_in(["other"])) is None
+
+
+@pytest.mark.parametrize("known", [["site"], []])
+def test_deliveries_to_targets_that_are_gone_are_given_up(store: JobStore, known: list[str]) -> None:
+    for target in ("site", "gone"):
+        value(store.add_delivery(ended(store), target))
+    value(store.give_up_deliveries(known, "no such target"))
+    assert [one.target for one in value(store.due_deliveries(["site", "gone"], 9))] == known
+    assert raw(store, "SELECT message FROM deliveries WHERE target = 'gone'") == [("no such target",)]
 
 
 def test_deliveries_go_with_their_job(store: JobStore) -> None:
     value(store.delete(ended(store, webhook="site")))
-    assert value(store.due_deliveries()) == []
+    assert value(store.due_deliveries(["site"], 9)) == []
 
 
 # ---- costs ----

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from server.configuration import Settings, WebhookTarget
 from server.jobs import webhooks as module
 from server.jobs.record import Delivery, Job, JobResult, new_id
-from server.jobs.webhooks import ATTEMPT_S, RETRY_S, Target, Webhooks, body_of
+from server.jobs.webhooks import ATTEMPT_S, NOTE_AGAIN_S, RETRY_S, Target, Webhooks, body_of
 from server.problems import Refusal
 from server.settings import WrongUsage
 
@@ -71,17 +71,32 @@ class Store:
         }
         self.marks: list[tuple[int, float | None, str]] = []
         self.marked = asyncio.Event()
+        #: So many outcomes, and reads of a job, the full disk does not let it take.
+        self.refused_marks = self.refused_reads = 0
+        self.given_up: list[tuple[set[str], str]] = []
 
     def get(self, id: str) -> Future[Job | None]:
+        if self.refused_reads > 0:
+            self.refused_reads -= 1
+            return full()
         return done(self.jobs.get(id))
 
-    def due_deliveries(self, limit: int = 100) -> Future[list[Delivery]]:
-        return done([delivery for due, delivery in self.due.values() if due <= self.now])
+    def due_deliveries(self, targets: Collection[str], most_each: int) -> Future[list[Delivery]]:
+        due = [delivery for due, delivery in self.due.values() if due <= self.now]
+        return done([one for name in targets for one in [one for one in due if one.target == name][:most_each]])
 
-    def next_delivery_in(self) -> Future[float | None]:
-        return done(min((max(0.0, due - self.now) for due, _ in self.due.values()), default=None))
+    def next_delivery_in(self, targets: Collection[str]) -> Future[float | None]:
+        waiting = (max(0.0, due - self.now) for due, delivery in self.due.values() if delivery.target in targets)
+        return done(min(waiting, default=None))
+
+    def give_up_deliveries(self, targets: Collection[str], message: str) -> Future[None]:
+        self.given_up.append((set(targets), message))
+        return done(None)
 
     def mark_delivery(self, id: int, *, again_in_s: float | None, message: str = "") -> Future[None]:
+        if self.refused_marks > 0:
+            self.refused_marks -= 1
+            return full()
         _, delivery = self.due.pop(id)
         if again_in_s is not None:
             self.due[id] = (self.now + again_in_s, delivery._replace(attempts=delivery.attempts + 1))
@@ -99,6 +114,12 @@ class Store:
 def done(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
+    return future
+
+
+def full() -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(Refusal("disk_full", "The disk is full."))
     return future
 
 
@@ -270,6 +291,88 @@ def test_an_endless_answer_is_not_read() -> None:
     run(check())
 
 
+@pytest.mark.parametrize(("status", "noted"), [(204, (1, None, "delivered")), (500, (1, 1.0, "it answered 500"))])
+def test_what_was_posted_is_not_posted_again_because_the_disk_is_full(
+    status: int, noted: tuple[int, float | None, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Only the note of it is tried again, with pauses."""
+    posts, pauses = 0, list[float]()
+
+    async def take(_: web.Request) -> web.Response:
+        nonlocal posts
+        posts += 1
+        return web.Response(status=status)
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    async def check() -> None:
+        store = Store(job := a_job())
+        store.refused_marks = 3
+        async with receiver(take) as url, running(url, store, sleep=sleep) as webhooks:
+            webhooks.job_ended(job)
+            assert await store.marks_after(1) == [noted]
+
+    run(check())
+    assert (posts, pauses) == (1, [NOTE_AGAIN_S] * 3)
+    assert [line for line in caplog.messages if "noted" in line] == [
+        "What became of a webhook cannot be noted: The disk is full."
+    ]
+
+
+def test_an_answer_of_the_store_that_is_older_than_the_end_of_a_delivery_does_not_repeat_it() -> None:
+    posts = 0
+
+    class Late(Store):
+        """Its second answer waits until it is let go."""
+
+        def __init__(self, job: Job) -> None:
+            super().__init__(job)
+            self.asked = [asyncio.Event() for _ in range(3)]
+            self.let_go: Callable[[], None] = lambda: None
+
+        def due_deliveries(self, targets: Collection[str], most_each: int) -> Future[list[Delivery]]:
+            number = [event.is_set() for event in self.asked].index(False)
+            self.asked[number].set()
+            found, late = super().due_deliveries(targets, most_each), Future[list[Delivery]]()
+            self.let_go = lambda: late.set_result(found.result())
+            return late if number == 1 else found
+
+    async def check() -> None:
+        store = Late(job := a_job())
+
+        async def take(_: web.Request) -> web.Response:
+            nonlocal posts
+            posts += 1
+            webhooks.job_ended(job)
+            await store.asked[1].wait()
+            return web.Response()
+
+        async with receiver(take) as url, running(url, store) as webhooks:
+            await store.marks_after(1)
+            while webhooks._under_way:
+                await asyncio.sleep(0)
+            store.let_go()
+            await store.asked[2].wait()
+            assert not webhooks._under_way
+        assert posts == 1
+
+    run(check())
+
+
+def test_a_job_that_cannot_be_read_is_not_asked_for_without_pause() -> None:
+    async def check() -> None:
+        store = Store(a_job())
+        store.refused_reads = 1000
+        async with running("https://hooks.example", store):
+            for _ in range(500):
+                await asyncio.sleep(0)
+        assert store.refused_reads == 999
+
+    run(check())
+
+
 def test_a_target_that_never_answers_delays_no_other() -> None:
     async def check() -> None:
         held = asyncio.Event()
@@ -281,14 +384,15 @@ def test_a_target_that_never_answers_delays_no_other() -> None:
         async def take(_: web.Request) -> web.Response:
             return web.Response()
 
-        store = Store(*[a_job() for _ in range(20)], a_job())
-        _number, delivery = list(store.due.values())[-1]
-        store.due[21] = (0.0, delivery._replace(target="other"))
+        store = Store(*[a_job() for _ in range(200)])
+        silents = [f"silent {number}" for number in range(20)]
+        for number, (_, delivery) in store.due.items():
+            store.due[number] = (0.0, delivery._replace(target="other" if number == 200 else silents[number % 20]))
         async with receiver(silent) as slow, receiver(take) as quick:
-            webhooks = Webhooks({"hook": Target(slow, SECRET), "other": Target(quick, SECRET)}, store)
+            webhooks = Webhooks({name: Target(slow, SECRET) for name in silents} | {"other": Target(quick, SECRET)}, store)
             await webhooks.start()
             try:
-                assert await store.marks_after(1) == [(21, None, "delivered")]
+                assert await store.marks_after(1) == [(200, None, "delivered")]
             finally:
                 held.set()
                 await webhooks.stop()
@@ -446,16 +550,37 @@ def test_a_job_can_name_only_targets_of_the_settings() -> None:
         Webhooks({}, Store()).check("hook")
 
 
-def test_what_cannot_be_delivered_any_more_is_given_up() -> None:
+def test_the_webhook_of_a_deleted_job_is_given_up() -> None:
     async def check() -> None:
-        store = Store(a_job(), a_job())
-        store.jobs.popitem()
-        store.due[1] = (0.0, store.due[1][1]._replace(target="gone"))
+        store = Store(a_job())
+        store.jobs.clear()
         async with running("https://hooks.example", store):
-            assert sorted(await store.marks_after(2)) == [
-                (1, None, "given up: the settings name no such target any more"),
-                (2, None, "given up: the job was deleted"),
-            ]
+            assert await store.marks_after(1) == [(1, None, "given up: the job was deleted")]
+
+    run(check())
+
+
+@pytest.mark.parametrize("names", [(), ("hook",)])
+def test_what_waits_for_a_target_that_is_gone_is_given_up_at_the_start(names: tuple[str, ...]) -> None:
+    async def check() -> None:
+        store = Store()
+        webhooks = Webhooks({name: Target("https://hooks.example", SECRET) for name in names}, store)
+        await webhooks.start()
+        await webhooks.stop()
+        assert store.given_up == [(set(names), "given up: the settings name no such target any more")]
+
+    run(check())
+
+
+def test_a_full_disk_at_the_start_does_not_keep_webhooks_from_being_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def take(_: web.Request) -> web.Response:
+        return web.Response()
+
+    async def check() -> None:
+        store = Store(a_job())
+        monkeypatch.setattr(store, "give_up_deliveries", lambda *_: full())
+        async with receiver(take) as url, running(url, store):
+            assert await store.marks_after(1) == [(1, None, "delivered")]
 
     run(check())
 

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -32,10 +33,13 @@ async def chunks(*parts):
 
 class Clock:
     def __init__(self):
-        self.now = 2_000_000_000.0
+        self.now, self.ran = 2_000_000_000.0, 0.0
 
     def __call__(self):
         return self.now
+
+    def uptime(self):
+        return self.ran
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ def clock():
 
 @pytest.fixture
 def files(home, clock):
-    made = Uploads(home, clock=clock)
+    made = Uploads(home, clock=clock, uptime=clock.uptime)
     yield made
     made.root.close()
 
@@ -305,10 +309,79 @@ def test_after_a_day_what_nothing_names_is_removed(files, home, clock):
     for name in (kept.sha256, old.sha256, brought, ".left.tmp"):
         os.utime(home / "files" / name, (0, clock.now - KEPT_SECONDS - 1))
     os.utime(home / "files" / young.sha256, (0, clock.now - KEPT_SECONDS + 1))
+    clock.ran = KEPT_SECONDS + 1
     files.kept_by("a job", names(kept.sha256))
     assert asyncio.run(files.sweep()) == 1
     assert {name for name in listed(home) if not name.endswith(".json")} == {kept.sha256, young.sha256, brought}
     assert f"{old.sha256}.json" not in listed(home)
+
+
+def made_old(home, sha256):
+    """As a clock that jumped ahead makes it."""
+    os.utime(home / "files" / sha256, (0, 0))
+
+
+@pytest.mark.spec("R-C10")
+def test_no_jump_of_the_clock_removes_an_upload_early(files, home, clock):
+    came, named = store(files, b"1"), store(files, b"2")
+    clock.ran = KEPT_SECONDS / 2
+    files.missing(compiled(named.sha256))
+    for upload in (came, named):
+        made_old(home, upload.sha256)
+    clock.ran = KEPT_SECONDS - 1
+    assert asyncio.run(files.sweep()) == 0
+    clock.ran = KEPT_SECONDS + 1
+    assert asyncio.run(files.sweep()) == 1
+    assert named.sha256 in listed(home)
+    clock.ran = KEPT_SECONDS * 1.5 + 1
+    assert asyncio.run(files.sweep()) == 1
+    assert files._used == {}
+
+
+@pytest.mark.spec("R-C10")
+@pytest.mark.parametrize(("started", "left"), [(1000.0, KEPT_SECONDS - 1000.0), (0.0, KEPT_SECONDS)])
+def test_the_day_of_an_upload_goes_on_at_the_next_start(files, home, clock, started, left):
+    """Where the uptime of the last minutes was not written down, it begins with that start."""
+    clock.ran = 500.0 * (started == 0)
+    upload = store(files, b"1")
+    made_old(home, upload.sha256)
+    clock.ran = started
+    later = Uploads(home, clock=clock, uptime=clock.uptime)
+    clock.ran = started + left - 1
+    assert asyncio.run(later.sweep()) == 0
+    clock.ran += 2
+    assert asyncio.run(later.sweep()) == 1
+    later.root.close()
+
+
+@pytest.mark.parametrize("note", ["{", "[]", '{"name": "a"}', '{"uptime_s": "x"}', '{"uptime_s": 1' + "0" * 400 + "}"])
+def test_an_upload_without_a_readable_uptime_goes_by_the_clock(files, home, clock, note):
+    """Those of older versions have none."""
+    upload = store(files, b"1")
+    (home / "files" / f"{upload.sha256}.json").write_text(note)
+    made_old(home, upload.sha256)
+    clock.ran = KEPT_SECONDS + 1
+    later = Uploads(home, clock=clock, uptime=clock.uptime)
+    clock.ran = 2 * KEPT_SECONDS + 2
+    assert asyncio.run(later.sweep()) == 1
+    later.root.close()
+
+
+@pytest.mark.spec("R-C10")
+def test_no_jump_of_the_clock_takes_the_temporary_file_of_an_upload_under_way(files, home, clock):
+    async def parts():
+        yield b"first"
+        clock.now += 10 * KEPT_SECONDS
+        await files.sweep()
+        yield b"second"
+
+    clock.now = time.time()
+    clock.ran = 2 * KEPT_SECONDS
+    (home / "files" / ".left.tmp").write_bytes(b"half")
+    upload = asyncio.run(files.store(parts(), "x"))
+    assert listed(home) == [".left.tmp", upload.sha256, f"{upload.sha256}.json"]
+    asyncio.run(files.sweep())
+    assert listed(home) == [upload.sha256, f"{upload.sha256}.json"]
 
 
 def compiled(*digests):
@@ -327,7 +400,9 @@ def test_missing_files_are_named_and_those_that_are_here_are_kept_for_the_job(fi
     refused = refusal(files.delete(here.sha256))
     assert "is named by a job that is just coming in" in refused.message
     assert asyncio.run(files.sweep()) == 0
-    clock.now += 31
+    clock.now += 10 * KEPT_SECONDS
+    assert "is just coming in" in refusal(files.delete(here.sha256)).message
+    clock.ran += 31
     asyncio.run(files.delete(here.sha256))
     assert len(files.missing(compiled(here.sha256))) == 1
 
