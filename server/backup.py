@@ -46,6 +46,15 @@ def backup(home: Path, target: Path, json: bool) -> int:
     """Copy the data folder to `target`, which must not exist or be empty; gives the exit code. Raises WrongUsage."""
     target = target.expanduser().absolute()
     _refuse_unfit(home, target)
+    try:
+        copied = _back_up(home, target)
+    except OSError as error:
+        raise WrongUsage(f"The backup to {target} failed ({error.strerror or error}). Mend that and try again.") from error
+    _tell(copied, f"in {target}", json)
+    return DONE
+
+
+def _back_up(home: Path, target: Path) -> Copied:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -54,18 +63,15 @@ def backup(home: Path, target: Path, json: bool) -> int:
         _sync_folder(partial)
         os.rename(partial, target)  # in place of an empty folder too; before this there is no backup
         _sync_folder(target.parent)
-    except OSError as error:
-        raise WrongUsage(f"The backup to {target} failed ({error.strerror or error}). Mend that and try again.") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    _tell(copied, f"in {target}", json)
-    return DONE
+    return copied
 
 
 def restore(home: Path, source: Path, json: bool) -> int:
     """Copy a backup into `home`, which must not exist or be empty; gives the exit code. Raises WrongUsage."""
     source = source.expanduser().absolute()
-    _refuse_no_backup(source)
+    named = _named(source)
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise WrongUsage(f"{home} is not empty, and nothing is overwritten. Give an empty folder with --home, or move it away.")
     try:
@@ -73,6 +79,7 @@ def restore(home: Path, source: Path, json: bool) -> int:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
             home.chmod(0o700)
             copied = _copy_all(source, home, _way_to_open(source / JOBS))
+            _refuse_incomplete(source, named, copied)
     except OSError as error:
         raise WrongUsage(f"Restoring to {home} failed ({error.strerror or error}). Mend that and try again.") from error
     _tell(copied, f"restored to {home}", json)
@@ -88,16 +95,29 @@ def _refuse_unfit(home: Path, target: Path) -> None:
         raise WrongUsage(f"{target} is not empty, and nothing is overwritten. Give a new folder.")
 
 
-def _refuse_no_backup(source: Path) -> None:
+def _named(source: Path) -> Copied:
+    """What a backup says that it holds. Raises WrongUsage for what is none, or none that this version knows."""
     try:
         marker = json.loads((source / MARKER).read_bytes())
-        known = marker["format"] == FORMAT and marker["version"] <= VERSION
+        is_known = marker["format"] == FORMAT and marker["version"] <= VERSION
+        named = Copied(*(int(marker[name]) for name in Copied._fields)) if is_known else None
     except (OSError, ValueError, KeyError, TypeError):
         raise WrongUsage(
             f"{source} is no backup: it has no readable {MARKER}. Give a folder `latentgraph backup` made."
         ) from None
-    if not known:
+    if named is None:
         raise WrongUsage(f"{source} was made by a newer version (or something else). Update Latentgraph to restore it.")
+    return named
+
+
+def _refuse_incomplete(source: Path, named: Copied, copied: Copied) -> None:
+    """Raises WrongUsage if less was found than there was: a copy of the backup that was cut short, say."""
+    if copied.jobs < named.jobs or copied.files < named.files:
+        raise WrongUsage(
+            f"{source} is not whole: {MARKER} names {named.jobs} jobs and {named.files} files, and {copied.jobs} and "
+            f"{copied.files} are there. Nothing was restored. Copy the backup again, or write what is there into {MARKER} to "
+            "restore that alone."
+        )
 
 
 def _way_to_open(jobs: Path) -> str:

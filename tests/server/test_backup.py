@@ -238,6 +238,33 @@ def test_what_is_no_backup_is_not_restored(latentgraph: Command, tmp_path: Path,
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("gone", ["jobs.sqlite", "outputs/p.png"])
+def test_a_backup_that_was_copied_in_part_is_not_restored_as_if_it_were_whole(
+    latentgraph: Command, home: Path, store: JobStore, tmp_path: Path, gone: str
+) -> None:
+    fill(home)
+    store.accept(job(0)).result()
+    source, new = tmp_path / "source", tmp_path / "new"
+    assert latentgraph("backup", source).code == 0
+    (source / gone).unlink()
+    named = json.loads((source / "backup.json").read_text())
+    there = {**named, "jobs": int(gone != "jobs.sqlite"), "files": named["files"] - int(gone != "jobs.sqlite")}
+    outcome = latentgraph("restore", source, "--home", new)
+    assert outcome.code == 2
+    counts = f"names 1 jobs and {named['files']} files, and {there['jobs']} and {there['files']} are there. Nothing was restored."
+    assert counts in " ".join(outcome.err.split())
+    assert not new.exists()
+    (source / "backup.json").write_text(json.dumps(there))
+    assert latentgraph("restore", source, "--home", new).code == 0
+
+
+def test_a_place_that_takes_no_backup_is_told(latentgraph: Command, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for parent in (tmp_path / "file", Path("/proc")):
+        outcome = latentgraph("backup", parent / "copy")
+        assert (outcome.code, f"The backup to {parent / 'copy'} failed (" in outcome.err.replace("\n", " ")) == (2, True)
+
+
 def test_a_backup_that_fails_leaves_nothing_that_looks_like_one(
     latentgraph: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
