@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 9896d71db9881cdd10072ba8fb4c2db9734da922d19d42a08f3259f55b6bb10d. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 bf0251cdddfa7c0080a95b7e3dabd9ece97d2def1bf1f3d3501168c53a84e41e. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -379,8 +379,10 @@ export interface paths {
         put?: never;
         /**
          * Draw pictures with a saved workflow, and wait for them
-         * @description Waits at most as long as the setting `images_wait_s` says; then it answers 503 `not_ready_in_time` with the jobs' ids
-         *     while the jobs go on. They also go on if the client goes away.
+         * @description Either all `n` jobs are accepted, or none is. Waits at most as long as the setting `images_wait_s` says; then it answers
+         *     503 `not_ready_in_time` with the jobs' ids while the jobs go on. They also go on if the client goes away. Sent again with
+         *     the same Idempotency-Key, it waits for the jobs of the first time; without a key it would draw anew, so that answer says
+         *     `X-Should-Retry: false`.
          */
         post: operations["generate_images"];
         delete?: never;
@@ -3386,7 +3388,10 @@ export interface operations {
     edit_images: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 visible ASCII characters. The same key with the same request gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3410,7 +3415,10 @@ export interface operations {
     generate_images: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 visible ASCII characters. The same key with the same request gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
