@@ -109,7 +109,7 @@ class Front:
         settings = self.services.settings
         pace = Pace(settings.body_grace_s, settings.body_bytes_per_s)
         call = Call(request, self.services, route, caller, pace, request_id)
-        if "draining" in route.refuses or route.takes is not None:
+        if route.takes is not None or ("draining" in route.refuses and not _may_be_known(call)):
             self.services.health.check(route.refuses)
         limit_bytes = settings.max_upload_bytes if route.takes else settings.max_body_bytes
         if caller.kind == "nobody":  # thousands of connections may ask at once, and none has shown the token
@@ -124,6 +124,11 @@ class Front:
         _log.debug("%s %s gave %s in %.1f ms", method, path, status, seconds * 1000)
         if self.services is not None:
             self.services.metrics.request(method, path, status, seconds)
+
+
+def _may_be_known(call: Call) -> bool:
+    """Whether the request may have been taken before: its handler finds out, and then checks what new work needs."""
+    return call.route.idempotent and call.idempotency_key is not None
 
 
 def _nothing(request: web.Request, found: Found) -> Refusal:

@@ -11,6 +11,8 @@ from aiohttp import web
 from server.problems import Refusal
 
 PROBLEM_JSON: Final = "application/problem+json"
+#: Clients send these again by themselves (those of OpenAI's API do), and without a key it would be a second job.
+_NOT_AGAIN: Final = frozenset(("conflict", "not_ready_in_time"))
 
 
 def problem_response(refusal: Refusal) -> web.Response:
@@ -26,6 +28,8 @@ def _headers(refusal: Refusal) -> list[tuple[str, str]]:
     found = []
     if refusal.retry_after_s is not None:
         found.append(("Retry-After", str(max(1, math.ceil(refusal.retry_after_s)))))
+    elif refusal.code in _NOT_AGAIN:
+        found.append(("X-Should-Retry", "false"))
     if refusal.code == "unauthorized":
         found.append(("WWW-Authenticate", "Bearer"))
     if refusal.code == "method_not_allowed":

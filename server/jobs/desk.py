@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -22,13 +22,13 @@ from server.jobs import orders
 from server.jobs.costs import Costs
 from server.jobs.dispatch import Dispatch, Engine, HubListener, UnderWay, found, not_found
 from server.jobs.mentions import Mention
-from server.jobs.orders import DEFAULT_LIMITS, Limits, Order, Prepared, is_quick
+from server.jobs.orders import DEFAULT_LIMITS, Key, Limits, Order, Prepared, is_quick
 from server.jobs.queue import MOST_HOURS, MOST_JOBS, Entry, Queue
 from server.jobs.record import Accepted, Job, JobFilter, JobPage, JobResult, NewJob, new_id
 from server.jobs.store import JobStore, replay
 from server.problems import Refusal
 
-__all__ = ["Accepted", "Desk", "Health", "HubListener", "Limits", "Order", "QueueFacts"]
+__all__ = ["Accepted", "Desk", "Health", "HubListener", "Key", "Limits", "Order", "QueueFacts"]
 
 T = TypeVar("T")
 #: What a draining server tells to come back after: it is started again soon, or not at all.
@@ -134,36 +134,51 @@ class Desk(Dispatch):
     async def submit(self, order: Order) -> Accepted:
         """Check an order and accept it durably: when this returns, the job is on the disk."""
         orders.check_form(order, self.limits)
-        if order.idempotency is None and is_quick(order.document):
+        if is_quick(order.document):
             return await self._accept_quickly(order)
-        return await self._once(order.client, order.idempotency, lambda: self._accept_order(order))
+        return await self._to_the_end(self._accept_order(order))
 
-    async def retry(self, id: str, client: str, idempotency: tuple[str, bytes] | None = None) -> Accepted:
+    async def submit_all(self, wanted: Sequence[Order]) -> list[Accepted]:
+        """The same for the orders of one request: all of them are accepted, or none."""
+        for order in wanted:
+            orders.check_form(order, self.limits)
+        return await self._to_the_end(self._accept_all(wanted))
+
+    async def retry(self, id: str, client: str, idempotency: Key | None = None) -> Accepted:
         """Accept a new job from an ended one's frozen copy: same document, inputs, targets, priority and seeds."""
-        return await self._once(client, idempotency, lambda: self._accept_again(id, client, idempotency))
+        return await self._to_the_end(self._accept_again(id, client, idempotency))
 
-    async def _once(
-        self, client: str, idempotency: tuple[str, bytes] | None, accept: Callable[[], Coroutine[Any, Any, Accepted]]
-    ) -> Accepted:
-        """Have a request accepted, or answer with the job that its key stands for, also while the first one is under way."""
-        if idempotency is None:
-            return await self._to_the_end(accept())
-        place = (client, idempotency[0])
+    async def once(
+        self, client: str, keys: Sequence[Key], accept: Callable[[], Coroutine[Any, Any, list[Accepted]]]
+    ) -> list[Accepted]:
+        """What `accept` gives, or, where the keys are known, the jobs that they stand for: then it is not called.
+
+        A key for each job of the request; they are known together. A request that comes while another with its first key
+        is under way waits for that one. Refused with `idempotency_mismatch`, and with `conflict` for a job that was deleted.
+        """
+        place = (client, keys[0][0])
         while place in self._arriving:
             await asyncio.wait((self._arriving[place],))
         arrived = self._arriving[place] = asyncio.get_running_loop().create_future()
 
-        async def first() -> Accepted:
+        async def first() -> list[Accepted]:
             try:
-                known = await self._kept(self._store.find_key(*place))
-                if known is not None:
-                    return replay(known, idempotency[1], await self._kept(self._store.get(known.job)))
-                return await accept()
+                return await self._known(client, keys) or await accept()
             finally:
                 del self._arriving[place]
                 arrived.set_result(None)
 
         return await self._to_the_end(first())
+
+    async def _known(self, client: str, keys: Sequence[Key]) -> list[Accepted]:
+        """The jobs that these keys stand for; none if one of them is new."""
+        jobs = []
+        for key, digest in keys:
+            known = await self._kept(self._store.find_key(client, key))
+            if known is None:
+                return []
+            jobs.append(replay(known, digest, await self._kept(self._store.get(known.job))))
+        return jobs
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
         """What a request gives. It goes on if the client leaves: half a job must not be left behind."""
@@ -172,11 +187,22 @@ class Desk(Dispatch):
     async def _accept_order(self, order: Order) -> Accepted:
         self._refuse_draining()
         specs = self._catalogue.specs
-        if is_quick(order.document):
-            prepared = self._prepared(order, specs)
-        else:
-            prepared = await self._in_thread(lambda: self._prepared(order, specs))
+        prepared = await self._in_thread(lambda: self._prepared(order, specs))
         return await self._accept(self._new(prepared, order), prepared)
+
+    async def _accept_all(self, wanted: Sequence[Order]) -> list[Accepted]:
+        self._refuse_draining()
+        specs = self._catalogue.specs
+        prepared = await self._in_thread(lambda: [self._prepared(order, specs) for order in wanted])
+        news = [self._new(one, order) for one, order in zip(prepared, wanted, strict=True)]
+        with self._naming([file for new in news for file in new.files]):
+            for one in prepared:
+                await self._refuse_missing(one.compiled)
+            self._refuse_draining()
+            for one in prepared:
+                self._refuse_leaving(one)
+            self._queue.admit_all({new.id: new.cost_s for new in news})
+            return await self._kept_together(news)
 
     async def _accept_quickly(self, order: Order) -> Accepted:
         """The same for what is checked at once, without a task unless something is to be waited for."""
@@ -199,7 +225,7 @@ class Desk(Dispatch):
             order.client, self._costs.of(prepared.compiled, prepared.roots), None, order.webhook, order.idempotency,
         )  # fmt: skip
 
-    async def _accept_again(self, id: str, client: str, idempotency: tuple[str, bytes] | None) -> Accepted:
+    async def _accept_again(self, id: str, client: str, idempotency: Key | None) -> Accepted:
         self._refuse_draining()
         job, document = found(await self._kept(self._store.frozen(id)), id)
         if not job.is_final:
@@ -214,19 +240,28 @@ class Desk(Dispatch):
         return await self._accept(new, prepared)
 
     async def _accept(self, new: NewJob, prepared: Prepared) -> Accepted:
-        self._arriving_files.update(new.files)  # before the look: an upload that is here now must not go before the commit
-        try:
-            if prepared.compiled.files:
-                await self._refuse_missing(prepared.compiled)
+        with self._naming(new.files):
+            await self._refuse_missing(prepared.compiled)
             self._refuse_draining()
             self._admit(new, prepared)
             return self._kept_at_once(new) or await self._kept_soon(new)
+
+    @contextmanager
+    def _naming(self, files: Sequence[str]) -> Iterator[None]:
+        """Uploads count as named from before the look to after the commit: what is here now must not go meanwhile."""
+        self._arriving_files.update(files)
+        try:
+            yield
         finally:
-            self._arriving_files.subtract(new.files)
+            self._arriving_files.subtract(files)
             self._arriving_files += Counter()  # drops the zeros
 
     def _admit(self, new: NewJob, prepared: Prepared) -> None:
         """Keep a place in the queue for a job that is kept next."""
+        self._refuse_leaving(prepared)
+        self._queue.admit(new.id, new.cost_s)
+
+    def _refuse_leaving(self, prepared: Prepared) -> None:
         for mention in self._leaving:
             if mention.is_in(prepared.compiled.document):
                 raise Refusal(
@@ -235,7 +270,6 @@ class Desk(Dispatch):
                     "the job again if this one is kept.",
                     retry_after_s=LEAVING_RETRY_S,
                 )
-        self._queue.admit(new.id, new.cost_s)
 
     def _kept_at_once(self, new: NewJob) -> Accepted | None:
         """Have an admitted job kept here and now; None if that would take a while."""
@@ -255,6 +289,16 @@ class Desk(Dispatch):
             raise
         return self._taken_in(new, accepted)
 
+    async def _kept_together(self, news: Sequence[NewJob]) -> list[Accepted]:
+        """Have the admitted jobs of one request kept, all or none."""
+        try:
+            accepted = await self._kept(self._store.accept_all(news))
+        except BaseException:
+            for new in news:
+                self._queue.release(new.id)
+            raise
+        return [self._taken_in(*one) for one in zip(news, accepted, strict=True)]
+
     def _taken_in(self, new: NewJob, accepted: Accepted) -> Accepted:
         """What the store answered; a job that is new waits from now on."""
         if accepted.replayed:
@@ -267,6 +311,8 @@ class Desk(Dispatch):
         return accepted
 
     async def _refuse_missing(self, compiled: Compiled) -> None:
+        if not compiled.files:
+            return
         problems = list(await self._in_thread(lambda: self._files.missing(compiled)))
         if problems:
             more = f" (and {len(problems) - 1} more, see `problems`)" if len(problems) > 1 else ""
@@ -290,11 +336,11 @@ class Desk(Dispatch):
         try:
             if self._tasks:  # among them are jobs that were admitted and do not wait yet
                 await asyncio.wait(tuple(self._tasks))
-            yield await self._naming(mention)
+            yield await self._job_that_names(mention)
         finally:
             self._leaving.remove(mention)
 
-    async def _naming(self, mention: Mention) -> str | None:
+    async def _job_that_names(self, mention: Mention) -> str | None:
         for id in self.active():
             text = await self._kept(self._store.document(id))
             if text is not None and await self._in_thread(partial(mention.is_in_text, text)):

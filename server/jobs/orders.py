@@ -42,6 +42,10 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 
 
+#: An Idempotency-Key and a digest of the request it came with.
+Key = tuple[str, bytes]
+
+
 class Order(NamedTuple):
     """What is asked for. `document` is resolved by the route (`workflow` is the saved one's name, or "" for the document's own)."""
 
@@ -52,8 +56,7 @@ class Order(NamedTuple):
     priority: int = 0
     client: str = ""
     webhook: str | None = None
-    #: The Idempotency-Key and a digest of the request body it came with.
-    idempotency: tuple[str, bytes] | None = None
+    idempotency: Key | None = None
 
 
 class Prepared(NamedTuple):

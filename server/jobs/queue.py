@@ -74,21 +74,36 @@ class Queue:
 
         A job whose estimate alone is above the limit is admitted when the queue is empty: it could never run otherwise.
         """
-        count = len(self.waiting) + len(self.under_way) + len(self._reserved)
-        over_s = self.seconds + cost_s - self.most_seconds
-        if count >= self.most_jobs:
-            mean = self.seconds / count
-            raise self._full(f"{count} jobs wait or run, and {self.most_jobs} is the most", mean * (count + 1 - self.most_jobs))
-        if count and over_s > 0:
-            found = f"the jobs in it take about {self.seconds:.0f} s and this one {cost_s:.0f} s, and {self.most_seconds:.0f} s is the most"
-            raise self._full(found, over_s)
+        self._refuse_full(1, cost_s)
+        self._reserve(id, cost_s)
+
+    def admit_all(self, costs_s: Mapping[str, float]) -> None:
+        """The same for the jobs of one request (seconds by id): a place for each of them, or for none."""
+        self._refuse_full(len(costs_s), sum(costs_s.values()))
+        for id, cost_s in costs_s.items():
+            self._reserve(id, cost_s)
+
+    def _reserve(self, id: str, cost_s: float) -> None:
         self._reserved[id] = cost_s
         self._seconds += cost_s
 
-    def _full(self, found: str, drain_s: float) -> Refusal:
+    def _refuse_full(self, more: int, cost_s: float) -> None:
+        count = len(self.waiting) + len(self.under_way) + len(self._reserved)
+        over_s = self.seconds + cost_s - self.most_seconds
+        if count + more > self.most_jobs:
+            mean = self.seconds / max(1, count)
+            found = f"{count} jobs wait or run, and {self.most_jobs} is the most"
+            raise self._full(found, more, mean * (count + more - self.most_jobs))
+        if count and over_s > 0:
+            these = "this one" if more == 1 else f"these {more}"
+            found = f"the jobs in it take about {self.seconds:.0f} s and {these} {cost_s:.0f} s, and {self.most_seconds:.0f} s is the most"
+            raise self._full(found, more, over_s)
+
+    def _full(self, found: str, more: int, drain_s: float) -> Refusal:
         wait_s = min(3600.0, max(1.0, drain_s / max(1, self.devices)))
+        full, again = ("full", "the job") if more == 1 else (f"too full for {more} jobs", f"all {more}")
         return Refusal(
-            "queue_full", f"The queue is full: {found}. Send the job again in about {wait_s:.0f} s.", retry_after_s=wait_s
+            "queue_full", f"The queue is {full}: {found}. Send {again} again in about {wait_s:.0f} s.", retry_after_s=wait_s
         )
 
     def release(self, id: str) -> None:

@@ -125,6 +125,16 @@ class JobStore:
             return None
         return self._writes.at_once(self._accepting(job), lambda connection: _unmake(connection, job.id))
 
+    def accept_all(self, jobs: Sequence[NewJob]) -> Future[list[Accepted]]:
+        """The same for the jobs of one request: all of them are kept, or none."""
+        acts = [self._accepting(job) for job in jobs]
+
+        def undo(connection: sqlite3.Connection) -> None:
+            for job in jobs:
+                _unmake(connection, job.id)
+
+        return self._writes.submit(lambda connection: [act(connection) for act in acts], undo)
+
     def _accepting(self, job: NewJob) -> Act[Accepted]:
         def act(connection: sqlite3.Connection) -> Accepted:
             known = _known(connection, job, self.uptime_s) if job.idempotency is not None else None

@@ -14,6 +14,8 @@ from server.problems import Refusal, too_many_nodes
 
 #: A refusal's document lists so many problems; the first ones are what one mends first.
 MOST_PROBLEMS: Final = 200
+#: Problems whose `port` is the name of a named input.
+_OF_NAMED_INPUTS: Final = frozenset(("unknown_input", "bad_named_input", "unknown_target"))
 
 Json = Mapping[str, Any]  # Any: plain JSON
 
@@ -59,6 +61,31 @@ def pointer_to(problem: Problem, raw: Json) -> str:
         steps = ["inputs" if _has(raw, ("inputs", problem.port)) else "outputs", problem.port]
     while steps and not _has(raw, steps):
         steps.pop()
+    return _pointer(steps)
+
+
+def pointer_in_body(problem: Problem, workflow: Json | str, document: Document, inputs: Json) -> str:
+    """The JSON pointer to a problem's place in a body of `workflow` (a document, or the name of a saved one), `inputs` and `targets`.
+
+    What is wrong with a given input stands there, not at the port that the input goes to.
+    """
+    if problem.code == "unknown_target" and problem.node is not None:
+        return "/targets"
+    given = next((name for name in inputs if _is_about(problem, name, document)), None)
+    if given is not None:
+        return _pointer(("inputs", given))
+    return "/workflow" if isinstance(workflow, str) else "/workflow" + pointer_to(problem, workflow)
+
+
+def _is_about(problem: Problem, name: str, document: Document) -> bool:
+    """Whether a problem is about the named input of this name, or about a port that it goes to."""
+    if problem.node is None:
+        return problem.port == name and problem.code in _OF_NAMED_INPUTS
+    named = document.inputs.get(name)
+    return named is not None and f"{problem.node}.{problem.port}" in named.to
+
+
+def _pointer(steps: Iterable[str]) -> str:
     return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 

@@ -810,7 +810,7 @@ FAULTS: Final = (
     ),
     Fault(
         "requests with one key do not wait for each other", "server/jobs/desk.py",
-        "                if known is not None:\n", "                if False:\n", (JOBS["desk"],),
+        "return await self._known(client, keys) or await accept()", "return await accept()", (JOBS["desk"],),
     ),
     Fault(
         "keys expire by the wall clock", "server/jobs/store.py",
@@ -818,7 +818,11 @@ FAULTS: Final = (
     ),
     Fault(
         "the queue grows without end", "server/jobs/queue.py",
-        "        if count >= self.most_jobs:\n", "        if False:\n", (JOBS["queue"], JOBS["desk"]),
+        "        if count + more > self.most_jobs:\n", "        if False:\n", (JOBS["queue"], JOBS["desk"]),
+    ),
+    Fault(
+        "the jobs of a request are admitted as if they were one", "server/jobs/queue.py",
+        "self._refuse_full(len(costs_s), ", "self._refuse_full(1, ", (JOBS["queue"], JOBS["desk"]),
     ),
     Fault(
         "first come, first served, whoever comes", "server/jobs/queue.py",
@@ -896,6 +900,10 @@ FAULTS: Final = (
     Fault(
         "the Idempotency-Key is not passed on", "server/api/routes/jobs.py",
         "    if key is None:\n        return None\n", "    if True:\n        return None\n", (JOB_ROUTES,),
+    ),
+    Fault(
+        "a known key is refused what new work is", "server/api/front.py",
+        "return call.route.idempotent and call.idempotency_key is not None", "return False", (JOB_ROUTES,),
     ),
     Fault(
         "a lost answer makes a second job", "server/client.py",

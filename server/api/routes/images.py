@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from hashlib import sha256
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
@@ -16,10 +17,11 @@ from graph.document import Document
 from graph.errors import nearest
 from graph.spec import MAX_SEED
 from server.api.models import JsonObject, Model, Name
-from server.api.route import Call, route
+from server.api.route import Answer, Call, route
+from server.api.routes.jobs import key_of, submit_once
 from server.api.sentences import faults_of
-from server.jobs.desk import Order
-from server.jobs.record import Job
+from server.jobs.desk import Key, Order
+from server.jobs.record import Accepted, Job
 from server.library.gallery import Filter, Output
 from server.problems import Refusal
 
@@ -38,7 +40,7 @@ _OWN: Final = frozenset(("model", "n", "size", "response_format", "user"))
 _OF_THE_WORKFLOW: Final = ("refused", "invalid_workflow", "input_changed")
 _REFUSES: Final = (
     "not_found", "invalid", "invalid_workflow", "queue_full", "draining", "catalogue_unavailable", "disk_full", "job_failed",
-    "conflict", "not_ready_in_time", "too_large",
+    "conflict", "not_ready_in_time", "too_large", "idempotency_mismatch",
 )  # fmt: skip
 
 
@@ -81,32 +83,33 @@ class ImagesView(Model):
     data: list[ImageView]
 
 
-class _Wanted(NamedTuple):
-    """What a request asks for, whichever form it came in."""
-
-    model: str
-    inputs: Mapping[str, Any]  # Any: plain JSON
-    n: int
-    response_format: str
+#: Accepts the jobs of a request.
+_Submit = Callable[[], Coroutine[Any, Any, list[Accepted]]]
 
 
-@route("POST", "/v1/images/generations", tags=("images",), refuses=_REFUSES)
-async def generate_images(call: Call, body: ImagesRequest) -> ImagesView:
+@route("POST", "/v1/images/generations", tags=("images",), refuses=_REFUSES, idempotent=True)
+async def generate_images(call: Call, body: ImagesRequest) -> Answer[ImagesView]:
     """Draw pictures with a saved workflow, and wait for them.
 
-    Waits at most as long as the setting `images_wait_s` says; then it answers 503 `not_ready_in_time` with the jobs' ids
-    while the jobs go on. They also go on if the client goes away.
+    Either all `n` jobs are accepted, or none is. Waits at most as long as the setting `images_wait_s` says; then it answers
+    503 `not_ready_in_time` with the jobs' ids while the jobs go on. They also go on if the client goes away. Sent again with
+    the same Idempotency-Key, it waits for the jobs of the first time; without a key it would draw anew, so that answer says
+    `X-Should-Retry: false`.
     """
-    document = await call.services.workflows.document(body.model)
-    inputs = dict(body.inputs) | _size_inputs(document, body.size)
-    return await _draw(call, document, _Wanted(body.model, inputs, body.n, body.response_format))
+    keys = _keys(call, body.n, lambda: {"generations": body.model_dump(mode="json")})
+
+    async def submit() -> list[Accepted]:
+        document = await call.services.workflows.document(body.model)
+        return await _submit(call, document, body, dict(body.inputs) | _size_inputs(document, body.size), keys)
+
+    return await _draw(call, body, keys, submit)
 
 
 @route(
-    "POST", "/v1/images/edits", tags=("images",), takes="multipart/form-data", bearer_only=True,
+    "POST", "/v1/images/edits", tags=("images",), takes="multipart/form-data", bearer_only=True, idempotent=True,
     refuses=(*_REFUSES, "malformed", "unsupported_type"),
 )  # fmt: skip
-async def edit_images(call: Call) -> ImagesView:
+async def edit_images(call: Call) -> Answer[ImagesView]:
     """Draw pictures from a picture with a saved workflow, and wait for them.
 
     The fields of /v1/images/generations as parts, and the files `image` and `mask`, which go to the named inputs of these
@@ -123,11 +126,17 @@ async def edit_images(call: Call) -> ImagesView:
         raise Refusal("invalid", first.message, pointer=f"/{first.path[0]}") from None
     if "image" not in files:
         raise Refusal("invalid", "There is no part `image`. Send the picture to start from as a file.", pointer="/image")
-    document = await call.services.workflows.document(body.model)
-    extra = {name: value for name, value in fields.items() if name not in _OWN and name != "prompt"}
-    typed = {name: _typed(call, document, name, value) for name, value in extra.items()}
-    inputs = {"prompt": body.prompt, **typed, **files, **_size_inputs(document, body.size)}
-    return await _draw(call, document, _Wanted(body.model, inputs, body.n, body.response_format))
+    digests = {name: file["sha256"] for name, file in files.items()}
+    keys = _keys(call, body.n, lambda: {"edits": fields, "files": digests})
+
+    async def submit() -> list[Accepted]:
+        document = await call.services.workflows.document(body.model)
+        extra = {name: value for name, value in fields.items() if name not in _OWN and name != "prompt"}
+        typed = {name: _typed(call, document, name, value) for name, value in extra.items()}
+        inputs = {"prompt": body.prompt, **typed, **files, **_size_inputs(document, body.size)}
+        return await _submit(call, document, body, inputs, keys)
+
+    return await _draw(call, body, keys, submit)
 
 
 async def _parts(call: Call) -> tuple[dict[str, str], dict[str, JsonObject]]:
@@ -184,24 +193,46 @@ def _size_inputs(document: Document, size: str) -> dict[str, Any]:  # Any: plain
     )
 
 
-async def _draw(call: Call, document: Document, wanted: _Wanted) -> ImagesView:
-    """Accept the jobs, wait for their ends, and give a picture of each."""
-    until = time.monotonic() + call.services.settings.images_wait_s
-    for name in wanted.inputs:
+def _keys(call: Call, n: int, matter: Callable[[], Any]) -> list[Key]:  # Any: plain JSON
+    """A key for each job of a request with an Idempotency-Key; none without.
+
+    The first one's is the client's own, so that it stands for one request of all routes. No client can send the others: they
+    hold a space.
+    """
+    key = key_of(call, matter)
+    if key is None:
+        return []
+    name, digest = sha256(key[0].encode()).hexdigest(), key[1]
+    return [key, *((f"{name} {number}", digest) for number in range(1, n))]
+
+
+async def _submit(
+    call: Call, document: Document, body: ImagesRequest, inputs: Mapping[str, Any], keys: Sequence[Key]
+) -> list[Accepted]:  # Any: plain JSON
+    """Accept a job for each picture, or none."""
+    for name in inputs:
         if name not in document.inputs:
             known = nearest(name, document.inputs) or " It has none."
             raise Refusal(
-                "invalid", f'The workflow {wanted.model} has no named input "{name[:64]}".{known}', pointer=f"/{name[:64]}"
+                "invalid", f'The workflow {body.model} has no named input "{name[:64]}".{known}', pointer=f"/{name[:64]}"
             )
-    jobs = []
-    for number in range(wanted.n):
-        order = Order(document, wanted.model, _with_seed(document, wanted.inputs, number), client=call.client)
-        jobs.append((await call.services.desk.submit(order)).job)
-    ended = await _wait(call, jobs, until)
+    wanted = [
+        Order(document, body.model, _with_seed(document, inputs, number), client=call.client, idempotency=key)
+        for number, key in enumerate(keys or [None] * body.n)
+    ]
+    return await call.services.desk.submit_all(wanted)
+
+
+async def _draw(call: Call, body: ImagesRequest, keys: Sequence[Key], submit: _Submit) -> Answer[ImagesView]:
+    """Accept the jobs, or find those that the keys stand for; wait for their ends, and give a picture of each."""
+    until = time.monotonic() + call.services.settings.images_wait_s
+    accepted = await (submit_once(call, call.client, keys, submit) if keys else submit())
+    ended = await _wait(call, [one.job for one in accepted], until, may_ask_again=bool(keys))
     for job in ended:
         _refuse_failed(job)
-    pictures = [await _picture(call, job, wanted.response_format) for job in ended]
-    return ImagesView(created=int(time.time()), data=pictures)
+    pictures = [await _picture(call, job, body.response_format) for job in ended]
+    headers = {"Idempotency-Replayed": "true"} if all(one.replayed for one in accepted) else {}
+    return Answer(ImagesView(created=int(time.time()), data=pictures), headers=headers)
 
 
 def _with_seed(document: Document, inputs: Mapping[str, Any], number: int) -> Mapping[str, Any]:  # Any: plain JSON
@@ -213,8 +244,11 @@ def _with_seed(document: Document, inputs: Mapping[str, Any], number: int) -> Ma
     return {**inputs, "seed": (seed + number) % (MAX_SEED + 1)} if type(seed) is int else inputs  # else each job draws its own
 
 
-async def _wait(call: Call, jobs: Sequence[Job], until: float) -> list[Job]:
-    """The jobs as they ended. Raises Refusal `not_ready_in_time` with all their ids; the jobs go on."""
+async def _wait(call: Call, jobs: Sequence[Job], until: float, *, may_ask_again: bool) -> list[Job]:
+    """The jobs as they ended. Raises Refusal `not_ready_in_time` with all their ids; the jobs go on.
+
+    `may_ask_again`: the same request would wait for these jobs and not make others.
+    """
     ids = [job.id for job in jobs]
     try:
         async with asyncio.timeout(max(0.0, until - time.monotonic())):
@@ -224,7 +258,9 @@ async def _wait(call: Call, jobs: Sequence[Job], until: float) -> list[Job]:
         message = (
             f"The pictures are not ready after {seconds:g} s; the jobs go on. Follow them at /v1/jobs/ID/events, see `jobs`."
         )
-        raise Refusal("not_ready_in_time", message, retry_after_s=5.0, jobs=ids) from None
+        if may_ask_again:
+            message += " Sent again with its Idempotency-Key, the request waits for them."
+        raise Refusal("not_ready_in_time", message, retry_after_s=5.0 if may_ask_again else None, jobs=ids) from None
 
 
 async def _ended(call: Call, job: Job) -> Job:
@@ -255,7 +291,9 @@ def _refuse_failed(job: Job) -> None:
         return
     problem = dict(job.result.problem or {}) if job.result is not None else {}
     if job.state == "cancelled":
-        raise Refusal("conflict", "The job was cancelled. Send the request again.", job=job.id)
+        raise Refusal(
+            "conflict", "The job was cancelled. Send the request again, with another Idempotency-Key if it had one.", job=job.id
+        )
     code = "invalid_workflow" if problem.get("code") in _OF_THE_WORKFLOW else "job_failed"
     detail = str(problem.get("detail") or "The job failed.")
     raise Refusal(code, detail, node=problem.get("node"), port=problem.get("port"), job=job.id, problem=problem)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 from aiohttp import web
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
 
-from graph.document import Document, document_from_json
-from graph.errors import WorkflowError
 from server.api.models import JobId, JsonObject, Model, Name
 from server.api.route import JSON, Answer, Call, route
-from server.jobs.desk import Order
+from server.jobs.desk import Key, Order
 from server.jobs.hub import rows_of
 from server.jobs.orders import DEFAULT_LIMITS
 from server.jobs.record import Accepted, Job, JobFilter, JobState
 from server.jobs.rows import Rows
+from server.library.checking import pointer_in_body, read_object
 from server.problems import Refusal
 
 #: Documents with more nodes are read in a thread.
@@ -37,6 +36,19 @@ Priority = Annotated[int, Field(ge=-DEFAULT_LIMITS.priority, le=DEFAULT_LIMITS.p
 Inputs = Annotated[JsonObject, Field(max_length=DEFAULT_LIMITS.inputs)]
 
 
+def _some(targets: list[str]) -> list[str]:
+    if not targets:
+        raise ValueError("it is empty; name at least one node or port, or leave it out for the named outputs and every effect")
+    return targets
+
+
+Targets = Annotated[
+    list[Annotated[str, StringConstraints(max_length=1200)]],
+    Field(max_length=DEFAULT_LIMITS.targets, json_schema_extra={"minItems": 1}),
+    AfterValidator(_some),
+]
+
+
 class JobRequest(Model):
     """What is to run."""
 
@@ -46,7 +58,7 @@ class JobRequest(Model):
     """A workflow document, or the name of a saved workflow."""
     inputs: Inputs = Field(default_factory=dict)
     """Values of the workflow's named inputs."""
-    targets: list[Annotated[str, StringConstraints(max_length=1200)]] | None = Field(None, max_length=DEFAULT_LIMITS.targets)
+    targets: Targets | None = None
     """Nodes ("node") or ports ("node.port") that are wanted; without: the named outputs and every effect."""
     priority: Priority = 0
     """Higher goes first."""
@@ -235,20 +247,10 @@ async def create_job(call: Call, body: JobRequest) -> Answer[JobView]:
     It is on disk before this answers: an accepted job reaches exactly one final state, whatever dies meanwhile. Sent
     again with the same Idempotency-Key, the answer is 200 with the job of the first time and `Idempotency-Replayed: true`.
     """
-    document, name = await _document(call, body)
-    if body.webhook is not None:
-        call.services.webhooks.check(body.webhook)
-    order = Order(
-        document,
-        name,
-        body.inputs,
-        None if body.targets is None else tuple(body.targets),
-        body.priority,
-        body.client or call.client,
-        body.webhook,
-        _idempotency(call, lambda: body.model_dump(mode="json")),
-    )
-    return _accepted(call, await call.services.desk.submit(order))
+    key = key_of(call, lambda: body.model_dump(mode="json"))
+    if key is None:  # the quick way
+        return _accepted(call, await _submit(call, body, None))
+    return await _once(call, body.client or call.client, key, lambda: _submit(call, body, key))
 
 
 @route("GET", "/v1/jobs", tags=("jobs",))
@@ -320,8 +322,11 @@ async def retry_job(call: Call, id: JobId, body: RetryRequest) -> Answer[JobView
 
     Same document, inputs, targets and seeds, so it draws the same picture; what is remembered is not run again.
     """
-    idempotency = _idempotency(call, lambda: {"retry": id, **body.model_dump(mode="json")})
-    return _accepted(call, await call.services.desk.retry(id, body.client or call.client, idempotency))
+    key = key_of(call, lambda: {"retry": id, **body.model_dump(mode="json")})
+    client, desk = body.client or call.client, call.services.desk
+    if key is None:
+        return _accepted(call, await desk.retry(id, client))
+    return await _once(call, client, key, lambda: desk.retry(id, client, key))
 
 
 @route("POST", "/v1/jobs/{id}/move", tags=("jobs",), refuses=("not_found", "conflict", "invalid"))
@@ -360,27 +365,61 @@ async def resume_queue(call: Call) -> QueueView:
     return QueueView(**call.services.hub.queue_json())
 
 
-async def _document(call: Call, body: JobRequest) -> tuple[Document, str]:
-    """The document that is meant, and the name of the saved workflow it came from."""
-    if isinstance(body.workflow, str):
-        return await call.services.workflows.document(body.workflow), body.workflow
-    raw = body.workflow
-    nodes = raw.get("nodes")
+async def _submit(call: Call, body: JobRequest, key: Key | None) -> Accepted:
+    """Have a job accepted. What is wrong with it is refused with its place in the body."""
+    workflow = body.workflow
+    if isinstance(workflow, str):
+        document, name = await call.services.workflows.document(workflow), workflow
+    elif _is_quick(workflow):
+        document, name = read_object(workflow, "/workflow"), ""
+    else:
+        document, name = await asyncio.get_running_loop().run_in_executor(None, read_object, workflow, "/workflow"), ""
+    if body.webhook is not None:
+        call.services.webhooks.check(body.webhook)
+    targets = None if body.targets is None else tuple(body.targets)
+    client = body.client or call.client
     try:
-        if isinstance(nodes, dict) and len(nodes) > _QUICK_NODES:
-            return await asyncio.get_running_loop().run_in_executor(None, document_from_json, raw), ""
-        return document_from_json(raw), ""
-    except WorkflowError as error:
-        raise Refusal.of_workflow(error) from error
+        return await call.services.desk.submit(
+            Order(document, name, body.inputs, targets, body.priority, client, body.webhook, key)
+        )
+    except Refusal as refusal:
+        if refusal.problems:
+            refusal.pointer = pointer_in_body(refusal.problems[0], workflow, document, body.inputs)
+        raise
 
 
-def _idempotency(call: Call, matter: Callable[[], Any]) -> tuple[str, bytes] | None:
-    """The key and a digest of what was asked: the same key for something else is refused."""
+def _is_quick(workflow: JsonObject) -> bool:
+    nodes = workflow.get("nodes")
+    return not isinstance(nodes, dict) or len(nodes) <= _QUICK_NODES
+
+
+def key_of(call: Call, matter: Callable[[], Any]) -> Key | None:
+    """The Idempotency-Key and a digest of what was asked (plain JSON): the same key for something else is refused."""
     key = call.idempotency_key
     if key is None:
         return None
     text = json.dumps(matter(), sort_keys=True, separators=(",", ":"))
     return key, sha256(text.encode()).digest()
+
+
+async def submit_once(
+    call: Call, client: str, keys: Sequence[Key], submit: Callable[[], Coroutine[Any, Any, list[Accepted]]]
+) -> list[Accepted]:
+    """What `submit` gives, or the jobs of the first time where the keys are known: those are told whatever is refused now."""
+
+    async def first() -> list[Accepted]:
+        call.services.health.check(call.route.refuses)  # the front left it to us
+        return await submit()
+
+    return await call.services.desk.once(client, keys, first)
+
+
+async def _once(call: Call, client: str, key: Key, submit: Callable[[], Coroutine[Any, Any, Accepted]]) -> Answer[JobView]:
+    async def one() -> list[Accepted]:
+        return [await submit()]
+
+    [accepted] = await submit_once(call, client, [key], one)
+    return _accepted(call, accepted)
 
 
 def _accepted(call: Call, accepted: Accepted) -> Answer[JobView]:

@@ -16,7 +16,7 @@ from server.api.models import JsonObject, Model, Name, NodeId, WorkflowProblem
 from server.api.route import JSON, Answer, Call, route
 from server.api.routes.jobs import Inputs, JobRequest
 from server.jobs.orders import Limits
-from server.library.checking import MOST_PROBLEMS, Checked, check, read_object, refusal_of, refuse_large
+from server.library.checking import MOST_PROBLEMS, Checked, check, pointer_in_body, read_object, refuse_large
 from server.library.names import content_disposition
 from server.library.precondition import Precondition
 from server.library.workflows import Entry, Saved, Version
@@ -363,8 +363,9 @@ async def _runnable(call: Call, workflow: dict[str, Any] | str, inputs: dict[str
     document = await _meant(call, workflow)
     checked = await _checked(call, document, inputs)
     if checked.problems:
-        raw, at = (workflow, "/workflow") if isinstance(workflow, dict) else ({}, "")
-        raise refusal_of(WorkflowError(checked.problems), raw, at)
+        refusal = Refusal.of_workflow(WorkflowError(checked.problems[:MOST_PROBLEMS]))
+        refusal.pointer = pointer_in_body(checked.problems[0], workflow, document, inputs)
+        raise refusal
     return await asyncio.to_thread(lambda: write_document(document.with_inputs(inputs)).encode())
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from graph.document import Document, document_from_json, write_document
-from server.jobs.desk import Order, QueueFacts
+from server.jobs.desk import Key, Order, QueueFacts
 from server.jobs.hub import Hub
 from server.jobs.record import Accepted, Job, JobFilter, JobPage, JobResult, JobState, new_id
 from server.problems import Refusal
@@ -44,12 +44,6 @@ class FakeDesk:
     async def submit(self, order: Order) -> Accepted:
         if self.refusal is not None:
             raise self.refusal
-        if order.idempotency is not None:
-            known = self.keys.get((order.client, order.idempotency[0]))
-            if known is not None and known[1] != order.idempotency[1]:
-                raise Refusal("idempotency_mismatch", "This key was used for another request. Use another key.")
-            if known is not None:
-                return Accepted(self.jobs[known[0]], True)
         job = Job(
             new_id(), order.workflow or order.document.name, "queued", order.inputs, order.targets, {"text.seed": 7}, (),
             order.priority, order.client, float(len(self.jobs)), 2.0, 0, 1000.0 + len(self.jobs), webhook=order.webhook,
@@ -61,6 +55,16 @@ class FakeDesk:
         if self.has_engine:
             asyncio.get_running_loop().call_soon(self.carry_out, job.id)
         return Accepted(job)
+
+    async def once(
+        self, client: str, keys: Sequence[Key], accept: Callable[[], Coroutine[Any, Any, list[Accepted]]]
+    ) -> list[Accepted]:
+        known = [self.keys.get((client, key)) for key, _ in keys]
+        if None in known:
+            return await accept()
+        if [one[1] for one in known if one is not None] != [digest for _, digest in keys]:
+            raise Refusal("idempotency_mismatch", "This key was used for another request. Use another key.")
+        return [Accepted(self.jobs[one[0]], True) for one in known if one is not None]
 
     def _keep(self, job: Job) -> Job:
         self.jobs[job.id] = job
@@ -95,12 +99,14 @@ class FakeDesk:
             raise Refusal("conflict", f"The job is {job.state} already; what has ended cannot be cancelled.", state=job.state)
         return self.end(id, "cancelled") if job.state == "queued" else job
 
-    async def retry(self, id: str, client: str, idempotency: tuple[str, bytes] | None = None) -> Accepted:
+    async def retry(self, id: str, client: str, idempotency: Key | None = None) -> Accepted:
         job = await self.get(id)
         if not job.is_final:
             raise Refusal("conflict", f"Job {id} is {job.state}; only one that has ended is tried again. Wait for it.")
         again = replace(job, id=new_id(), state="queued", client=client, retry_of=id, result=None, ended=None, started=None)
         self.documents[again.id] = self.documents[id]
+        if idempotency is not None:
+            self.keys[client, idempotency[0]] = (again.id, idempotency[1])
         return Accepted(self._keep(again))
 
     async def move(self, id: str, *, before: str | None = None, after: str | None = None, priority: int | None = None) -> Job:
@@ -162,6 +168,7 @@ class FakeWorkflows:
     """One saved workflow, and changes as a test tells them."""
 
     def __init__(self) -> None:
+        self.names: tuple[str, ...] = ("portrait",)
         self.listeners: set[asyncio.Queue[frozenset[str]]] = set()
 
     async def changes(self) -> AsyncGenerator[frozenset[str], None]:
@@ -178,14 +185,16 @@ class FakeWorkflows:
             queue.put_nowait(frozenset(names))
 
     async def document(self, name: str) -> Document:
-        if name != "portrait":
+        if name not in self.names:
             raise Refusal("not_found", f'There is no workflow "{name}".')
         return document_from_json(DOCUMENT)
 
 
 class FakeWebhooks:
+    names: tuple[str, ...] = ("hook",)
+
     def check(self, name: str) -> None:
-        if name != "hook":
+        if name not in self.names:
             raise Refusal("invalid", f'There is no webhook "{name}". Known: hook.', pointer="/webhook")
 
 

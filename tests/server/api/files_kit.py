@@ -35,6 +35,9 @@ class Jobs:
         self.hub = hub
         self.orders: list[Any] = []
         self.jobs: dict[str, Job] = {}
+        #: Ids by client, key and digest.
+        self.keys: dict[Any, str] = {}
+        self.refusal: Refusal | None = None
         #: Called with the number of the job; what it gives is how that one ends, None: it goes on.
         self.ending = lambda number, job: ("done", JobResult())
 
@@ -47,10 +50,21 @@ class Jobs:
         self.jobs[id] = job
         return job
 
-    async def submit(self, order: Any) -> Accepted:
+    async def once(self, client: str, keys: Any, accept: Any) -> list[Accepted]:
+        ids = [self.keys.get((client, *key)) for key in keys]
+        return await accept() if None in ids else [Accepted(self.jobs[id], True) for id in ids]
+
+    async def submit_all(self, orders: Any) -> list[Accepted]:
+        if self.refusal is not None:
+            raise self.refusal
+        return [self._accept(order) for order in orders]
+
+    def _accept(self, order: Any) -> Accepted:
         number = len(self.orders)
         self.orders.append(order)
         job = self.add(None, "queued")
+        if order.idempotency is not None:
+            self.keys[order.client, *order.idempotency] = job.id
         ending = self.ending(number, job)
         if ending is not None:
             state, result = ending

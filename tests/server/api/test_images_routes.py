@@ -17,6 +17,7 @@ from graph.types import TypeRef
 from nodes.image import from_picture
 from server.api.routes import images
 from server.jobs.record import JobResult
+from server.problems import Refusal
 from tests.server.api.files_kit import SavedWorkflows, library, save
 from tests.server.api.kit import TOKEN, run
 from tests.server.library.picture_corpus import encoded, picture
@@ -69,10 +70,9 @@ def saves(home):
     return ending
 
 
-async def generate(front, **body):
-    return await front.ask(
-        "POST", "/v1/images/generations", json={"model": "draw", "prompt": "a cat"} | body, headers=front.bearer
-    )
+async def generate(front, headers=None, **body):
+    asked = {"model": "draw", "prompt": "a cat"} | body
+    return await front.ask("POST", "/v1/images/generations", json=asked, headers=front.bearer | (headers or {}))
 
 
 def test_fields_go_to_the_named_inputs_and_the_pictures_come_back(home):
@@ -198,9 +198,67 @@ def test_pictures_that_are_not_ready_in_time_are_503_with_the_jobs_which_go_on(h
             status, headers, body = await generate(front, n=2)
             assert (status, body["code"]) == (503, "not_ready_in_time")
             assert body["jobs"] == list(desk.jobs)
-            assert headers["Retry-After"]
+            assert ("Retry-After" in headers, headers["X-Should-Retry"]) == (False, "false")
             assert {job.state for job in desk.jobs.values()} == {"queued"}
             assert front.services.hub.reader_count == 0
+
+    run(scenario())
+
+
+KEY = {"Idempotency-Key": "k" * 255}
+
+
+@pytest.mark.spec("R-C06")
+def test_pictures_asked_for_again_with_their_key_are_those_of_the_first_jobs(home):
+    async def scenario():
+        async with library(home, images_wait_s=0.2) as front:
+            desk = prepared(front)
+            desk.ending = lambda number, job: None
+            status, headers, body = await generate(front, KEY, n=2)
+            assert (status, body["jobs"], headers["Retry-After"]) == (503, list(desk.jobs), "5")
+            assert "X-Should-Retry" not in headers
+            assert body["detail"].endswith("Sent again with its Idempotency-Key, the request waits for them.")
+            for number, job in enumerate(list(desk.jobs.values())):
+                saves(home)(number, job)
+                desk.end(job, "done", JobResult())
+            front.services.workflows = SavedWorkflows({})  # it was deleted meanwhile
+            status, headers, body = await generate(front, KEY, n=2)
+            assert (status, headers["Idempotency-Replayed"], len(desk.orders)) == (200, "true", 2)
+            contents = [base64.b64decode(one["b64_json"]) for one in body["data"]]
+            assert contents == [(home / "outputs" / f"image-{id}-0a.png").read_bytes() for id in desk.jobs]
+
+    run(scenario())
+
+
+def test_each_picture_has_a_key_of_its_own_and_only_the_first_is_the_clients(home):
+    async def scenario():
+        async with library(home) as front:
+            desk = prepared(front)
+            desk.ending = saves(home)
+            _, headers, _ = await generate(front, KEY, n=3)
+            assert "Idempotency-Replayed" not in headers
+            keys = [order.idempotency[0] for order in desk.orders]
+            assert (keys[0], len(set(keys)), [" " in key for key in keys]) == (KEY["Idempotency-Key"], 3, [False, True, True])
+            assert max(len(key) for key in keys) <= 255
+            assert len({order.idempotency[1] for order in desk.orders}) == 1
+            await generate(front, KEY, n=2)
+            assert desk.orders[3].idempotency[0] == keys[0]
+            assert desk.orders[3].idempotency[1] != desk.orders[0].idempotency[1]
+            await generate(front, n=1)
+            assert desk.orders[-1].idempotency is None
+
+    run(scenario())
+
+
+def test_pictures_that_have_no_room_together_leave_no_job(home):
+    """Of three one was accepted and went on, and the answer said to send it again."""
+
+    async def scenario():
+        async with library(home) as front:
+            desk = prepared(front)
+            desk.refusal = Refusal("queue_full", "The queue is too full for 3 jobs.", retry_after_s=5)
+            status, headers, body = await generate(front, n=3)
+            assert (status, body["code"], headers["Retry-After"], desk.jobs) == (429, "queue_full", "5", {})
 
     run(scenario())
 
@@ -263,7 +321,9 @@ def test_a_failed_job_is_told_with_its_problem(home, problem, status, code):
             assert (found, body["code"], body["detail"], body["problem"]) == (status, code, problem["detail"], problem)
             assert body["job"] == next(iter(desk.jobs))
             desk.ending = lambda number, job: ("cancelled", JobResult())
-            assert (await generate(front))[0] == 409
+            found, headers, body = await generate(front)
+            assert (found, headers["X-Should-Retry"]) == (409, "false")
+            assert body["detail"] == "The job was cancelled. Send the request again, with another Idempotency-Key if it had one."
 
     run(scenario())
 
@@ -293,6 +353,24 @@ def test_an_edit_uploads_its_pictures_and_names_them(home):
             assert desk.orders[0].inputs == {"prompt": "a cat", "steps": 4, "width": 64, "height": 32, **named}
             assert desk.orders[1].inputs["seed"] == 11
             assert (home / "files" / hashlib.sha256(image).hexdigest()).read_bytes() == image
+
+    run(scenario())
+
+
+def test_an_edit_with_its_key_is_known_by_its_fields_and_the_contents_of_its_files(home):
+    async def scenario():
+        async with library(home) as front:
+            desk = prepared(front)
+            desk.ending = saves(home)
+            keyed = front.bearer | KEY
+            image, other = encoded(picture()), encoded(picture(seed=5))
+            await edit(front, keyed, model="draw", prompt="a cat", image=image)
+            status, headers, _ = await edit(front, keyed, model="draw", prompt="a cat", image=image)
+            assert (status, headers["Idempotency-Replayed"], len(desk.orders)) == (200, "true", 1)
+            await edit(front, keyed, model="draw", prompt="a cat", image=other)
+            await edit(front, keyed, model="draw", prompt="a dog", image=image)
+            digests = [order.idempotency[1] for order in desk.orders]
+            assert len(set(digests)) == 3
 
     run(scenario())
 

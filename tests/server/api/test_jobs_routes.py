@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from graph.errors import Problem, WorkflowError
+from server.api.services import Services
+from server.health import Health
 from server.jobs.record import Job, JobResult
 from server.problems import Refusal
 from tests.server.api.fakes import DOCUMENT, a_node, a_step, with_desk
@@ -79,6 +83,102 @@ def test_the_same_submission_with_its_key_is_one_job(tmp_path: Path) -> None:
     run(check())
 
 
+OBSTACLES: dict[str, tuple[Callable[[Services], None], int]] = {
+    "the workflow is gone": (lambda services: setattr(services.workflows, "names", ()), 404),
+    "the webhook is gone": (lambda services: setattr(services.webhooks, "names", ()), 422),
+    "the disk is full": (lambda services: setattr(services, "health", Health(services.health._home, 2**62)), 507),
+    "the server is to end": (lambda services: setattr(services.health, "is_draining", True), 503),
+}
+
+
+@pytest.mark.spec("R-C06")
+@pytest.mark.proves(6)
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_a_known_key_is_answered_whatever_new_work_is_refused_for(tmp_path: Path, obstacle: str) -> None:
+    """A client that lost its 202 was told "no such workflow" while its job ran."""
+    place, refused = OBSTACLES[obstacle]
+    asked: dict[str, Any] = {"workflow": "portrait", "webhook": "hook"}
+
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, first = await submit(server, {"Idempotency-Key": "k1"}, **asked)
+            place(server.services)
+            status, headers, again = await submit(server, {"Idempotency-Key": "k1"}, **asked)
+            assert (status, headers["Idempotency-Replayed"], again["id"]) == (200, "true", first["id"])
+            assert (await submit(server, {"Idempotency-Key": "k2"}, **asked))[0] == refused
+            assert (await submit(server, **asked))[0] == refused
+            assert list(desk.jobs) == [first["id"]]
+
+    run(check())
+
+
+def test_a_known_retry_is_answered_on_a_full_disk(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            _, _, job = await submit(server)
+            desk.end(job["id"])
+            status, first = await retry(server, job["id"], {"Idempotency-Key": "k1"})
+            assert status == 202
+            server.services.health = Health(tmp_path, 2**62)
+            assert await retry(server, job["id"], {"Idempotency-Key": "k1"}) == (200, first)
+            for headers in ({"Idempotency-Key": "k2"}, {}):
+                status, problem = await retry(server, job["id"], headers)
+                assert (status, problem["code"]) == (507, "disk_full")
+
+    run(check())
+
+
+async def retry(server: Served, id: str, headers: dict[str, str]) -> tuple[int, Any]:
+    status, _, body = await server.ask("POST", f"/v1/jobs/{id}/retry", headers=server.bearer | headers, json={})
+    return status, body
+
+
+@pytest.mark.parametrize(
+    ("problem", "body", "pointer"),
+    [
+        (Problem("unknown_type", "m", "text"), {}, "/workflow/nodes/text"),
+        (Problem("bad_value", "m", "text", "text"), {}, "/workflow/nodes/text/inputs/text"),
+        (Problem("bad_value", "m", "text", "text"), {"inputs": {"prompt": 5}}, "/inputs/prompt"),
+        (Problem("bad_value", "m", "text", "text"), {"inputs": {"prompt": 5}, "workflow": "portrait"}, "/inputs/prompt"),
+        (Problem("bad_value", "m", "text", "other"), {"inputs": {"prompt": 5}}, "/workflow/nodes/text/inputs"),
+        (Problem("bad_value", "m", "text", "text"), {"workflow": "portrait"}, "/workflow"),
+        (Problem("unknown_input", "m", port="a/b~c"), {"inputs": {"prompt": "", "a/b~c": 1}}, "/inputs/a~1b~0c"),
+        (Problem("bad_named_input", "m", port="prompt"), {"inputs": {"prompt": {"link": "a.b"}}}, "/inputs/prompt"),
+        (Problem("bad_named_output", "m", port="text"), {"inputs": {"text": 1}}, "/workflow/outputs/text"),
+        (Problem("unknown_target", "m", "txt"), {"targets": ["txt"]}, "/targets"),
+        (Problem("unknown_target", "m", "text", "more"), {"targets": ["text.more"]}, "/targets"),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k"}])
+def test_what_is_wrong_with_a_workflow_is_refused_with_its_place_in_the_body(
+    tmp_path: Path, problem: Problem, body: Any, pointer: str, headers: dict[str, str]
+) -> None:
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            desk.refusal = Refusal.of_workflow(WorkflowError([problem]))
+            status, _, found = await submit(server, headers, **body)
+            assert (status, found["code"], found["pointer"]) == (422, "invalid_workflow", pointer)
+
+    run(check())
+
+
+@pytest.mark.parametrize("route", ["jobs", "workflows/plan"])
+def test_no_target_at_all_is_refused_with_advice(tmp_path: Path, route: str) -> None:
+    """It was accepted, ran nothing, and was done without an output."""
+
+    async def check() -> None:
+        async with with_desk(tmp_path / "h") as (server, desk):
+            body = {"workflow": DOCUMENT, "targets": []}
+            status, _, problem = await server.ask("POST", f"/v1/{route}", headers=server.bearer, json=body)
+            assert (status, problem["code"], problem["pointer"], desk.jobs) == (422, "invalid", "/targets", {})
+            assert problem["detail"] == (
+                "The body's /targets cannot be used: it is empty; name at least one node or port, or leave it out for the named "
+                "outputs and every effect. /v1/docs shows its form."
+            )
+
+    run(check())
+
+
 @pytest.mark.parametrize(
     ("body", "status", "code", "pointer"),
     [
@@ -92,7 +192,8 @@ def test_the_same_submission_with_its_key_is_one_job(tmp_path: Path) -> None:
         ({"targets": ["x"] * 1001}, 422, "invalid", "/targets"),
         ({"webhook": "unknown"}, 422, "invalid", "/webhook"),
         ({"also": 1}, 422, "invalid", "/also"),
-        ({"workflow": {"nodes": {"A": 1}}}, 422, "invalid_workflow", None),
+        ({"workflow": {"nodes": {"A": 1}}}, 422, "invalid_workflow", "/workflow"),
+        ({"workflow": DOCUMENT | {"nodes": {"a": 1}}}, 422, "invalid_workflow", "/workflow/nodes/a"),
     ],
 )
 def test_what_cannot_be_a_job_is_refused_with_its_place(

@@ -98,6 +98,13 @@ def test_a_replayed_job_and_a_server_that_is_not_ready_are_answers_of_the_docume
         assert content.keys() == {"application/json", "application/problem+json"}
 
 
+def test_the_key_of_pictures_is_a_header_of_the_document(document: dict[str, Any]) -> None:
+    for path in ("/v1/images/generations", "/v1/images/edits"):
+        operation = document["paths"][path]["post"]
+        assert [one["name"] for one in operation["parameters"]] == ["Idempotency-Key"]
+        assert "idempotency_mismatch" in json.dumps(operation["responses"]["422"])
+
+
 def test_the_key_of_a_job_that_was_deleted_is_an_answer_of_the_document(document: dict[str, Any]) -> None:
     """It was answered 409 where the document knew none: found by ten minutes of schemathesis."""
     for path in ("/v1/jobs", "/v1/jobs/{id}/retry"):

@@ -528,6 +528,9 @@ def test_what_planning_refuses_and_what_validation_refuses_is_an_invalid_workflo
             bad = flow({"a": math("gone.value")})
             status, _, problem = await ask(server, "POST", "/v1/workflows/plan", {"workflow": bad})
             assert (status, problem["code"], problem["pointer"]) == (422, "invalid_workflow", "/workflow/nodes/a/inputs/a")
+            body = {"workflow": SUM, "inputs": {"frist": 8}}
+            status, _, problem = await ask(server, "POST", "/v1/workflows/plan", body)
+            assert (status, problem["code"], problem["pointer"]) == (422, "invalid_workflow", "/inputs/frist")
             assert len(engine.asked) == 1
 
     run(steps())

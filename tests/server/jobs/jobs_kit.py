@@ -16,7 +16,7 @@ from graph.spec import NodeSpec
 from server.engine.messages import Ended, Hello, Submit
 from server.jobs.desk import Desk
 from server.jobs.orders import Order
-from server.jobs.record import Job, NewJob, new_id
+from server.jobs.record import Accepted, Job, NewJob, new_id
 from server.jobs.store import FILE_NAME, JobStore
 from tests.graph import small_nodes
 from tests.graph.small_nodes import link, n, workflow
@@ -57,6 +57,17 @@ def a_drawing(prompt: str = "a red circle", **inputs: Any) -> Document:
 def order(client: str = "ann", **fields: Any) -> Order:
     """An order for a drawing."""
     return Order(**{"document": a_drawing(), "client": client} | fields)
+
+
+async def once(desk: Desk, wanted: Order) -> Accepted:
+    """Have an order with an Idempotency-Key accepted, as the routes do."""
+    assert wanted.idempotency is not None
+
+    async def accept() -> list[Accepted]:
+        return [await desk.submit(wanted)]
+
+    [accepted] = await desk.once(wanted.client, [wanted.idempotency], accept)
+    return accepted
 
 
 class FakeCatalogue:

@@ -15,11 +15,13 @@ import pytest
 from graph.spec import NodeSpec
 from server.engine.messages import Planned, Tried
 from server.jobs import dispatch as dispatch_module
-from server.jobs.record import FINAL, Job, JobFilter
+from server.jobs import store as store_module
+from server.jobs.orders import Order
+from server.jobs.record import FINAL, Accepted, Job, JobFilter, NewJob
 from server.jobs.store import FILE_NAME, JobStore
 from server.problems import Refusal
 from tests.graph.small_nodes import SHA, link, n, workflow
-from tests.server.jobs.jobs_kit import FakeFiles, Office, a_drawing, office, order, run, store_in
+from tests.server.jobs.jobs_kit import FakeFiles, Office, a_drawing, office, once, order, run, store_in
 
 LOST = {"code": "worker_lost", "detail": "died"}
 
@@ -168,6 +170,76 @@ def test_accepting_does_not_wait_for_what_runs(home: Path) -> None:
     run(work())
 
 
+# ---- the jobs of one request ----
+
+KEYS = [("key", b"body"), ("key 1", b"body"), ("key 2", b"body")]
+
+
+def pictures(*keys: tuple[str, bytes] | None) -> list[Order]:
+    """The orders of a request for that many pictures."""
+    return [order(inputs={"seed": number}, idempotency=key) for number, key in enumerate(keys)]
+
+
+def test_the_orders_of_a_request_are_accepted_in_their_order_and_known_together(home: Path) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            accepted = await made.desk.once("ann", KEYS, lambda: made.desk.submit_all(pictures(*KEYS)))
+            assert [one.job.inputs["seed"] for one in accepted] == [0, 1, 2]
+            again = await made.desk.once("ann", KEYS, lambda: made.desk.submit_all([]))
+            assert [(one.job.id, one.replayed) for one in again] == [(one.job.id, True) for one in accepted]
+            await made.settled()
+            assert made.engine.ids == [one.job.id for one in accepted][:2]
+
+    run(work())
+
+
+@pytest.mark.spec("R-L02")
+@pytest.mark.proves(14)
+def test_where_not_all_orders_of_a_request_have_room_none_is_accepted(home: Path) -> None:
+    async def work() -> None:
+        async with office(home, engine=False, most_jobs=3) as made:
+            await made.submit()
+            with pytest.raises(
+                Refusal, match="The queue is too full for 3 jobs: 1 jobs wait or run, and 3 is the most. Send all 3 again"
+            ) as caught:
+                await made.desk.submit_all(pictures(None, None, None))
+            assert (caught.value.code, len(await states(made)), made.desk._queue._reserved) == ("queue_full", 1, {})
+            await made.desk.submit_all(pictures(None, None))
+            assert len(await states(made)) == 3
+
+    run(work())
+
+
+def test_a_request_of_which_the_disk_refuses_one_job_leaves_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(connection: sqlite3.Connection, job: NewJob, *rest: Any) -> Job:
+        if job.inputs["seed"] == 2:
+            raise Refusal("disk_full", "The disk is full.")
+        return insert(connection, job, *rest)
+
+    insert = store_module._insert
+
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            with monkeypatch.context() as broken:
+                broken.setattr(store_module, "_insert", failing)
+                with pytest.raises(Refusal, match="The disk is full"):
+                    await made.desk.submit_all(pictures(*KEYS))
+            assert (await states(made), made.desk.queue_facts().queued, made.desk._queue._reserved) == ({}, 0, {})
+            assert not any(one.replayed for one in await made.desk.submit_all(pictures(*KEYS)))
+
+    run(work())
+
+
+def test_an_invalid_order_among_those_of_a_request_refuses_all(home: Path) -> None:
+    async def work() -> None:
+        async with office(home) as made:
+            with pytest.raises(Refusal, match="nonsense"):
+                await made.desk.submit_all([order(), order(document=workflow({"draw": n("nonsense")}))])
+            assert await states(made) == {}
+
+    run(work())
+
+
 # ---- the Idempotency-Key ----
 
 
@@ -176,7 +248,7 @@ def test_accepting_does_not_wait_for_what_runs(home: Path) -> None:
 def test_a_hundred_requests_with_one_key_are_one_job(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
-            asked = [made.desk.submit(order(idempotency=("key", b"body"))) for _ in range(100)]
+            asked = [once(made.desk, order(idempotency=("key", b"body"))) for _ in range(100)]
             answers = await asyncio.gather(*asked)
             assert len({answer.job.id for answer in answers}) == 1
             assert [answer.replayed for answer in answers].count(False) == 1
@@ -191,9 +263,9 @@ def test_a_hundred_requests_with_one_key_are_one_job(home: Path) -> None:
 def test_a_known_key_with_another_body_is_refused_before_anything_else(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
-            await made.submit(idempotency=("key", b"body"))
+            await once(made.desk, order(idempotency=("key", b"body")))
             with pytest.raises(Refusal) as caught:
-                await made.submit(idempotency=("key", b"other"), document=workflow({"draw": n("nonsense")}))
+                await once(made.desk, order(idempotency=("key", b"other"), document=workflow({"draw": n("nonsense")})))
             assert (caught.value.code, caught.value.status) == ("idempotency_mismatch", 422)
 
     run(work())
@@ -204,12 +276,12 @@ def test_a_known_key_with_another_body_is_refused_before_anything_else(home: Pat
 def test_a_key_answers_with_the_job_as_it_is_now_across_a_restart_and_a_full_queue(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
-            (id,) = await made.submit(idempotency=("key", b"body"))
+            id = (await once(made.desk, order(idempotency=("key", b"body")))).job.id
             await made.settled()
             made.end(id)
             await made.settled()
         async with office(home, most_jobs=0) as made:
-            answer = await made.desk.submit(order(idempotency=("key", b"body"), document=workflow({"draw": n("nonsense")})))
+            answer = await once(made.desk, order(idempotency=("key", b"body"), document=workflow({"draw": n("nonsense")})))
             assert (answer.job.id, answer.job.state, answer.replayed) == (id, "done", True)
 
     run(work())
@@ -220,8 +292,33 @@ def test_a_key_whose_request_was_refused_is_free(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
             with pytest.raises(Refusal):
-                await made.submit(idempotency=("key", b"bad"), document=workflow({"draw": n("nonsense")}))
-            await made.submit(idempotency=("key", b"good"))
+                await once(made.desk, order(idempotency=("key", b"bad"), document=workflow({"draw": n("nonsense")})))
+            await once(made.desk, order(idempotency=("key", b"good")))
+
+    run(work())
+
+
+@pytest.mark.spec("R-C06")
+def test_a_request_with_the_key_of_one_under_way_waits_for_it(home: Path) -> None:
+    async def work() -> None:
+        async with office(home, engine=False) as made:
+            reading, read = asyncio.Event(), asyncio.Event()
+
+            async def slowly() -> list[Accepted]:
+                reading.set()
+                await read.wait()
+                return [await made.desk.submit(order(idempotency=KEYS[0]))]
+
+            async def gone() -> list[Accepted]:
+                raise Refusal("not_found", "There is no such workflow any more.")
+
+            first = asyncio.ensure_future(made.desk.once("ann", KEYS[:1], slowly))
+            await reading.wait()
+            second = asyncio.ensure_future(made.desk.once("ann", KEYS[:1], gone))
+            await asyncio.sleep(0)
+            read.set()
+            [one], [other] = await asyncio.gather(first, second)
+            assert (other.job.id, one.replayed, other.replayed) == (one.job.id, False, True)
 
     run(work())
 
@@ -230,7 +327,7 @@ def test_a_client_that_leaves_does_not_leave_half_a_job(home: Path) -> None:
     async def work() -> None:
         async with office(home) as made:
             for _ in range(20):
-                asking = asyncio.ensure_future(made.desk.submit(order(idempotency=("key", b"body"))))
+                asking = asyncio.ensure_future(once(made.desk, order(idempotency=("key", b"body"))))
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
                 asking.cancel()

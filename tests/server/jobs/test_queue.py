@@ -395,6 +395,31 @@ def test_a_full_queue_says_how_full_and_when_there_is_room() -> None:
     assert caught.value.retry_after_s == 30
 
 
+@pytest.mark.spec("R-L02")
+def test_places_are_kept_for_all_jobs_of_a_request_or_for_none() -> None:
+    queue = a_queue(devices=1, most_jobs=3, most_seconds=100)
+    queue.admit("one", 90.0)
+    with pytest.raises(
+        Refusal, match="too full for 2 jobs: the jobs in it take about 90 s and these 2 12 s, and 100 s is the most. Send all 2"
+    ):
+        queue.admit_all({"two": 6.0, "three": 6.0})
+    with pytest.raises(
+        Refusal, match="too full for 3 jobs: 1 jobs wait or run, and 3 is the most. Send all 3 again in about 90 s"
+    ):
+        queue.admit_all({"two": 1.0, "three": 1.0, "four": 1.0})
+    assert queue.seconds == 90.0
+    queue.admit_all({"two": 5.0, "three": 5.0})
+    assert queue.seconds == 100.0
+
+
+def test_a_request_above_the_bound_is_admitted_where_nothing_else_is() -> None:
+    queue = a_queue(most_seconds=10)
+    queue.admit_all({"one": 8.0, "two": 8.0})
+    assert queue.seconds == 16.0
+    with pytest.raises(Refusal, match="The queue is full"):
+        queue.admit("three", 0.1)
+
+
 def test_places_kept_for_jobs_on_their_way_count() -> None:
     queue = a_queue(most_jobs=1)
     queue.admit("one", 1.0)

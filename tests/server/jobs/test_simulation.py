@@ -23,7 +23,7 @@ from server.jobs.record import FINAL, MOST_TRIES, Job, JobFilter
 from server.jobs.store import FILE_NAME, JobStore
 from server.jobs.writer import Act, Committer, Write
 from server.problems import Refusal
-from tests.server.jobs.jobs_kit import FakeCatalogue, FakeFiles, FakeHub, order
+from tests.server.jobs.jobs_kit import FakeCatalogue, FakeFiles, FakeHub, once, order
 from tests.server.jobs.sim_loop import SimLoop
 
 #: Virtual seconds: of trouble in one life of the server, and after the last crash until everything must have ended.
@@ -332,7 +332,7 @@ class World:
     async def _submit(self, desk: Desk, name: str, key: str) -> None:
         while True:
             try:
-                asked = [desk.submit(order(name, idempotency=(key, key.encode()))) for _ in range(self.draw.choice([1, 1, 2]))]
+                asked = [once(desk, order(name, idempotency=(key, key.encode()))) for _ in range(self.draw.choice([1, 1, 2]))]
                 answers = await asyncio.gather(*asked)
                 break
             except Refusal as refusal:

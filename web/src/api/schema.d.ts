@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 3792686918a2eb845a9b3143924a0a61b6b1f64c499d6e64916d33f944c6f359. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 ad3a6372a8b7eda13f2ba81bc5fde943dbab2ee7df820fe08bae8c914bbc8502. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -379,8 +379,10 @@ export interface paths {
         put?: never;
         /**
          * Draw pictures with a saved workflow, and wait for them
-         * @description Waits at most as long as the setting `images_wait_s` says; then it answers 503 `not_ready_in_time` with the jobs' ids
-         *     while the jobs go on. They also go on if the client goes away.
+         * @description Either all `n` jobs are accepted, or none is. Waits at most as long as the setting `images_wait_s` says; then it answers
+         *     503 `not_ready_in_time` with the jobs' ids while the jobs go on. They also go on if the client goes away. Sent again with
+         *     the same Idempotency-Key, it waits for the jobs of the first time; without a key it would draw anew, so that answer says
+         *     `X-Should-Retry: false`.
          */
         post: operations["generate_images"];
         delete?: never;
@@ -3422,7 +3424,10 @@ export interface operations {
     edit_images: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 visible ASCII characters. The same key with the same request gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3446,7 +3451,10 @@ export interface operations {
     generate_images: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 visible ASCII characters. The same key with the same request gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };

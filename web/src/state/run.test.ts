@@ -53,6 +53,13 @@ it("advances all fixed seeds together", () => {
   expect(batchValues(two, 2)).toEqual({ "a.seed": 3, "b.seed": 52 });
 });
 
+it("sends nothing that is to run up to no node", async () => {
+  const requests = accepting();
+  openAlone();
+  await runActive([]);
+  expect(requests).toEqual([]);
+});
+
 it("runs on change: once after the last edit, and cancels its own older waiting job", async () => {
   const requests = accepting();
   openAlone();

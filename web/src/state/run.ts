@@ -34,6 +34,10 @@ function isBatchInVain(document: WorkflowDocument): boolean {
 export async function runActive(targets?: readonly string[]): Promise<void> {
   const active = activeDocument();
   if (active === undefined) return;
+  if (targets?.length === 0) { // an instance of a subgraph without outputs
+    say(t("run.no_target"), { kind: "warn" });
+    return;
+  }
   const count = targets === undefined ? useRunSettings.getState().count : 1;
   await send(active, count, targets);
 }

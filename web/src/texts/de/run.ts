@@ -14,6 +14,7 @@ const texts: Same<typeof en> = {
   said_done: "Der Lauf ist nach {seconds} Sekunden fertig.",
   said_failed: "Der Lauf ist gescheitert. {detail}",
   said_cancelled: "Der Lauf wurde abgebrochen.",
+  no_target: "Die Auswahl hat keine Ausgänge, bis zu denen ausgeführt werden könnte: Wählen Sie einen Knoten darin.",
   nothing: "Es gibt noch nichts auszuführen: Fügen Sie zuerst einen Knoten hinzu.",
   batch_in_vain: "Dieser Workflow hat keinen Seed, seine {count} Aufträge sind also alle gleich.",
   server_away: "Der Server antwortet nicht; der Auftrag wird gesendet, bis er angenommen ist.",

@@ -14,6 +14,7 @@ export default {
   said_failed: "The run failed. {detail}",
   said_cancelled: "The run was cancelled.",
   // Sending.
+  no_target: "What is selected gives nothing that it could be run up to: choose a node inside it.",
   nothing: "There is nothing to run yet: add a node first.",
   batch_in_vain: "This workflow has no seed, so its {count} jobs are all the same.",
   server_away: "The server does not answer; the job is sent again until it is accepted.",
