@@ -17,14 +17,24 @@ def accelerators(device_files: Path = Path("/dev"), environment: Mapping[str, st
     Found without importing torch, so that a remembered run stays quick; only where a system has no device files for
     GPUs (Windows, also below Linux) a torch that is built for them is asked.
     """
+    found = accelerators_at_once(device_files, environment)
+    if found is not None:
+        return found
+    import torch
+
+    return tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
+
+
+def accelerators_at_once(
+    device_files: Path = Path("/dev"), environment: Mapping[str, str] = os.environ
+) -> tuple[str, ...] | None:
+    """The same; None where torch would have to be asked, which takes seconds."""
     if sys.platform == "darwin":
         return ("mps",) if platform.machine() == "arm64" else ()
     if not _torch_is_built_for_cuda():
         return ()
     if sys.platform == "win32" or (device_files / "dxg").exists():
-        import torch
-
-        return tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
+        return None
     count = sum(path.name[6:].isdigit() for path in device_files.glob("nvidia[0-9]*"))
     return tuple(f"cuda:{index}" for index in range(_visible(count, environment.get("CUDA_VISIBLE_DEVICES"))))
 

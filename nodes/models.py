@@ -34,8 +34,12 @@ def mini_folder() -> Path:
 
 def model_roots(home: Path) -> tuple[Path, ...]:
     """The folders searched for models, in order."""
-    extra = os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep)
-    return (home / "models", *(Path(root) for root in extra if root))
+    return (home / "models", *named_roots())
+
+
+def named_roots() -> tuple[Path, ...]:
+    """The folders of LATENTGRAPH_MODELS, whether they are there or not."""
+    return tuple(Path(root) for root in os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep) if root)
 
 
 def list_models(home: Path) -> list[ModelFolder]:

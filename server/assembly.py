@@ -42,6 +42,7 @@ from server.library.workflows import Workflows
 from server.metrics import Metrics
 from server.pulse import MARGIN_S, DatabasePulse, EnginePulse
 from server.settings import chosen_devices
+from server.usable import Given, unknown_limits
 
 _log: Final = logging.getLogger("latentgraph.serve")
 
@@ -56,8 +57,10 @@ class Relay:
     catalogue: NodeTypes
     pulse: EnginePulse
 
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, metrics: Metrics, limits: Given) -> None:
+        """`limits`: the setting `time_limits_s`, whose names are compared with the node types."""
+        self._metrics, self._limits = metrics, limits
+        self._limits_are_compared = False
         self._reading: asyncio.Task[None] | None = None
 
     def on_ready(self, hello: Hello) -> None:
@@ -66,8 +69,14 @@ class Relay:
         self.desk.on_ready(hello)
 
     async def _read(self) -> None:
-        await self.catalogue.load()
+        if await self.catalogue.load() and not self._limits_are_compared:
+            self._tell_unknown_limits()
         self.pulse.found()  # not before: what was known from the last time may lack a node type that is here now
+
+    def _tell_unknown_limits(self) -> None:
+        self._limits_are_compared = True  # once: the engine may be started many times
+        for sentence in unknown_limits(self._limits, self.catalogue.specs):
+            _log.warning("%s", sentence)
 
     def on_lost(self, reason: str) -> None:
         """The engine is gone."""
@@ -122,7 +131,7 @@ class Assembly:
         settings, home = self.loaded.settings, self.home
         metrics, health = Metrics(), Health(home, settings.min_free_bytes)
         services = Services(settings, keys, metrics, health, front.guesses, self.table.bindings)
-        relay = Relay(metrics)
+        relay = Relay(metrics, self.loaded.given()["time_limits_s"])
         services.catalogue = relay.catalogue = NodeTypes(home, packs=settings.packs)
         services.engine = EngineLink(
             self._options(), relay, ping_s=settings.heartbeat_s, ping_deadline_s=settings.heartbeat_lost_s
@@ -216,7 +225,7 @@ def load(home: Path, flags: Mapping[str, Any], loaded: Loaded | None) -> Assembl
     """Everything that reads files and may take a while. Raises LatentgraphErrors with what to do."""
     loaded = loaded or load_settings(home, flags)
     settings = loaded.settings
-    devices = chosen_devices(settings.devices)
+    devices = chosen_devices(settings.devices, loaded.given()["devices"].where)
     table = whole_table()
     store = JobStore(home / DATABASE, keep_jobs=settings.keep_jobs)
     for sentence in store.told:

@@ -29,6 +29,20 @@ cache_app = typer.Typer(
 )
 app.add_typer(cache_app, name="cache")
 
+
+def _named(path: str) -> Path | None:
+    """A folder; "" counts as not given, as an empty variable does (typer would take it for the current folder)."""
+    return Path(path) if path else None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from server.version import own_version
+
+        print_data(f"latentgraph {own_version()}")
+        raise typer.Exit
+
+
 WorkflowFile = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A workflow file (JSON), or the name of a saved one or a template.", show_default=False),
@@ -36,7 +50,10 @@ WorkflowFile = Annotated[
 Home = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="The data folder. Default: LATENTGRAPH_HOME, else the user's data folder.", show_default=False
+        metavar="DIR",
+        help="The data folder. Default: LATENTGRAPH_HOME, else the user's data folder.",
+        show_default=False,
+        parser=_named,
     ),
 ]
 NoPacks = Annotated[bool, typer.Option("--no-packs", help="Leave installed packs out.")]
@@ -53,6 +70,15 @@ Devices = Annotated[
 def main() -> None:
     """Entry point of the command."""
     app()
+
+
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What may stand before a command."""
 
 
 @app.command()

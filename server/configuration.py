@@ -6,6 +6,7 @@ setting: it is where they lie (`server.settings.home_folder`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -23,7 +24,8 @@ from pydantic_settings import (
 
 from graph.errors import nearest
 from server.api.connections import Limits
-from server.settings import DEFAULT_HOST, DEFAULT_PORT, WrongUsage
+from server.settings import DEFAULT_HOST, DEFAULT_PORT, FLAGS, WrongUsage
+from server.usable import Given
 
 # Any, in this module: plain values as they stand in a file.
 
@@ -31,11 +33,8 @@ PREFIX: Final = "LATENTGRAPH_"
 FILE: Final = "settings.toml"
 MIB: Final = 1024 * 1024
 
-#: The flag of `latentgraph serve` that stands for a setting, by name.
-FLAGS: Final = {
-    "host": "--host", "port": "--port", "hosts": "--allow-host", "devices": "--devices", "packs": "--no-packs",
-    "reload_nodes": "--reload-nodes", "workflows_folder": "--workflows",
-}  # fmt: skip
+#: Variables of ours that are no settings: two that the README names, the others for work on the program itself.
+OTHER_VARIABLES: Final = ("home", "models", "url", "long", "python", "bench_rows")
 
 
 def _listed(value: Any) -> Any:
@@ -183,10 +182,15 @@ class Source(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The settings and where each comes from."""
+    """The settings, where each comes from, and what is worth a warning (sentences)."""
 
     settings: Settings
     sources: tuple[Source, ...]
+    warnings: tuple[str, ...] = ()
+
+    def given(self) -> dict[str, Given]:
+        """Every setting by name, for `server.usable`."""
+        return {name: Given(name, getattr(self.settings, name), source) for name, _, source in self.sources}
 
 
 def load_settings(home: Path, flags: Mapping[str, Any]) -> Loaded:
@@ -194,12 +198,12 @@ def load_settings(home: Path, flags: Mapping[str, Any]) -> Loaded:
     given: dict[str, tuple[Any, str]] = {}
     given |= {name: (value, str(home / FILE)) for name, value in _of_file(home / FILE).items()}
     given |= {name: (value, f"{PREFIX}{name.upper()}") for name, value in _of_environment().items()}
-    given |= {name: (value, _flag(name)) for name, value in flags.items() if value is not None}
+    given |= {name: (value, FLAGS[name]) for name, value in flags.items() if value is not None}
     try:
         settings = Settings(**{name: value for name, (value, _) in given.items()})
     except ValidationError as error:
         raise _unusable(error, given) from None
-    return Loaded(settings, tuple(_sources(settings, given)))
+    return Loaded(settings, tuple(_sources(settings, given)), tuple(_unknown_variables()))
 
 
 def sources(home: Path) -> tuple[Source, ...]:
@@ -222,15 +226,20 @@ def _of_file(path: Path) -> dict[str, Any]:
 
 
 def _of_environment() -> dict[str, Any]:
-    """What LATENTGRAPH_* say; those that are no settings (LATENTGRAPH_HOME, LATENTGRAPH_MODELS) do not count."""
+    """What LATENTGRAPH_* say; those that are no settings do not count (`_unknown_variables`)."""
     try:
         return EnvSettingsSource(Settings)()
     except SettingsError as error:
         raise WrongUsage(f"A variable LATENTGRAPH_* cannot be read: {error}. Write JSON there, or use {FILE}.") from None
 
 
-def _flag(name: str) -> str:
-    return FLAGS[name]
+def _unknown_variables() -> Iterable[str]:
+    """A sentence on each variable that looks like ours and is none. They stop nothing: a pack may have its own."""
+    known = (*Settings.model_fields, *OTHER_VARIABLES)
+    for variable in sorted(os.environ):
+        name = variable.lower().removeprefix(PREFIX.lower())
+        if variable.upper().startswith(PREFIX) and name not in known:
+            yield f'{variable} does nothing here: there is no setting "{name}".{nearest(name, known)} Rename or unset it.'
 
 
 def _unusable(error: ValidationError, given: Mapping[str, tuple[Any, str]]) -> WrongUsage:

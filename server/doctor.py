@@ -14,17 +14,24 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from graph.errors import LatentgraphError
-from nodes.models import MINI, list_models
+from nodes.configs import class_of, read_config
+from nodes.families import family_of_pipeline
+from nodes.models import MINI, ROOTS_VARIABLE, list_models, named_roots
 from server import shipped
 from server.open_files import open_files
 from server.problems import Refusal
 from server.settings import WrongUsage, machine_devices
 from server.shadow import shadows
 from server.text import size_text
+from server.usable import Given, unknown_limits, unusable
+from server.version import own_version
 from server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from server.configuration import Settings
 
 #: Below this a run may end up without its cache.
 LOW_SPACE_BYTES: Final = 1 << 30
@@ -46,11 +53,13 @@ class Finding(NamedTuple):
 def examine(workspace: Workspace) -> list[Finding]:
     """Look at everything; each check gives at least one finding and none raises."""
     checks: list[Callable[[Workspace], Iterator[Finding]]] = [
+        _version,
         _python,
         _libraries,
         _names,
         _home,
         _settings,
+        _use,
         _keys,
         _jobs,
         _node_types,
@@ -61,6 +70,10 @@ def examine(workspace: Workspace) -> list[Finding]:
         _devices,
     ]
     return [finding for check in checks for finding in check(workspace)]
+
+
+def _version(_: Workspace) -> Iterator[Finding]:
+    yield Finding("ok", "latentgraph", own_version())
 
 
 def _python(_: Workspace) -> Iterator[Finding]:
@@ -98,13 +111,25 @@ def _home(workspace: Workspace) -> Iterator[Finding]:
     except OSError as error:
         yield Finding("wrong", "data folder", f"{home} cannot be written ({error.strerror}); set LATENTGRAPH_HOME or give --home")
         return
-    others = stat.S_IMODE(home.stat().st_mode) & 0o077
-    if others and os.name == "posix":
-        yield Finding("note", "data folder", f"{home} can be entered by other users; run: chmod 700 {home}")
+    if os.name == "posix":
+        yield from _privacy(home)
     free = shutil.disk_usage(home).free
     low = free < LOW_SPACE_BYTES
     advice = "; runs may end up without their cache: free some space, or run `latentgraph cache clear`" if low else ""
     yield Finding("note" if low else "ok", "data folder", f"{home}, {size_text(free)} free{advice}")
+
+
+def _privacy(home: Path) -> Iterator[Finding]:
+    """What is said against a data folder that others can use; nothing if it is ours alone."""
+    from server.lock import private_home  # not on Windows
+
+    try:
+        private_home(home)
+    except WrongUsage as error:
+        yield Finding("wrong", "data folder", str(error))
+        return
+    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+        yield Finding("note", "data folder", f"{home} can be entered by other users; run: chmod 700 {home}")
 
 
 def _settings(workspace: Workspace) -> Iterator[Finding]:
@@ -132,19 +157,59 @@ def _settings(workspace: Workspace) -> Iterator[Finding]:
         yield Finding("ok", "disk floor", "there is more free space than the server needs to take jobs and uploads")
 
 
-def _keys(workspace: Workspace) -> Iterator[Finding]:
-    from server.api.session import check_keys
+def _use(workspace: Workspace) -> Iterator[Finding]:
+    """Whether settings that can be read can also be used here: what `serve` refuses to start on, and what it warns of."""
+    from server.configuration import load_settings
 
-    missing = [name for name in ("token", "secret") if not (workspace.home / name).exists()]
-    if missing:
-        yield Finding("note", "token", f"no {' and no '.join(missing)} yet; `latentgraph serve` makes what is missing")
-        return
     try:
-        check_keys(workspace.home)
+        loaded = load_settings(workspace.home, {})
+    except WrongUsage:
+        return  # told under settings
+    given = loaded.given()
+    wrong = [str(error) for error in unusable(given)]
+    notes = [*loaded.warnings, *_unknown_limits(workspace, given["time_limits_s"])]
+    yield from (Finding("wrong", "settings", message) for message in wrong)
+    yield from (Finding("note", "settings", message) for message in notes)
+    if not wrong:
+        yield Finding("ok", "settings", "what they name can be used here")
+    yield from _address(loaded.settings)
+
+
+def _unknown_limits(workspace: Workspace, limits: Given) -> Iterator[str]:
+    with contextlib.suppress(LatentgraphError):  # told under node types
+        yield from unknown_limits(limits, workspace.registry.specs)
+
+
+def _address(settings: Settings) -> Iterator[Finding]:
+    """Whether `serve` could listen where these settings say."""
+    from server.serve import Place, PortTaken, bind, check_place
+
+    place = Place.of(settings)
+    shown = f"{place.host}:{place.port}"
+    try:
+        check_place(place)
+        for one in bind(place):
+            one.close()
+    except PortTaken:
+        yield Finding("note", "address", f"{shown} is in use, by a server that runs or by something else")
+    except LatentgraphError as error:
+        yield Finding("wrong", "address", str(error))
+    else:
+        yield Finding("ok", "address", f"{shown} is free")
+
+
+def _keys(workspace: Workspace) -> Iterator[Finding]:
+    from server.api.session import missing_keys
+
+    try:
+        missing = missing_keys(workspace.home)
     except (WrongUsage, OSError) as error:
         yield Finding("wrong", "token", str(error))
         return
-    yield Finding("ok", "token", "token and secret are there, for this user alone")
+    if missing:
+        yield Finding("note", "token", f"no {' and no '.join(missing)} yet; `latentgraph serve` makes what is missing")
+    else:
+        yield Finding("ok", "token", "token and secret are there, for this user alone")
 
 
 def _jobs(workspace: Workspace) -> Iterator[Finding]:
@@ -200,7 +265,14 @@ def _packs(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _models(workspace: Workspace) -> Iterator[Finding]:
-    names = [model.name for model in list_models(workspace.home)]
+    models = list_models(workspace.home)
+    names = [model.name for model in models]
+    for root in named_roots():
+        if not root.is_dir():
+            yield Finding("wrong", "models", f"{ROOTS_VARIABLE} names {root}, which is no folder; make it, or take it out")
+    for model in models:
+        if refused := _refused_model(model.folder):
+            yield Finding("note", f"model {model.name}", f"no run can use it: {refused}")
     if MINI in names:
         yield Finding("ok", "models", ", ".join(names))
     else:
@@ -209,6 +281,15 @@ def _models(workspace: Workspace) -> Iterator[Finding]:
             "models",
             f"{', '.join(names) or 'none'}; the shipped {MINI} is missing; {_again()}",
         )
+
+
+def _refused_model(folder: Path) -> str:
+    """Why no family here can run this model, as far as its index tells; "" if one can."""
+    try:
+        family_of_pipeline(class_of(read_config(folder / "model_index.json")))
+    except (LatentgraphError, OSError) as error:
+        return f"{error} ({folder})"
+    return ""
 
 
 def _page(_: Workspace) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -21,6 +20,7 @@ from server.files import beside, bring, refuse_missing
 from server.interruption import Interruption
 from server.report import CANCELLED, DONE, FAILED, print_data, print_json, tell
 from server.settings import WrongUsage, chosen_devices, unusable_home
+from server.usable import why_unwritable
 from server.values import value_json, value_text
 from server.workspace import Workspace, read_workflow
 
@@ -130,16 +130,9 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
 
 def _refuse_unwritable(output: Path) -> None:
     """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is made."""
-    place = output.absolute()
-    try:
-        while not place.exists() and place != place.parent:
-            place = place.parent
-        if not place.is_dir():
-            raise NotADirectoryError(0, f"{place} is no folder")
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise PermissionError(0, f"{place} is not yours to write")
-    except OSError as error:
-        raise WrongUsage(f"Nothing can be saved to {output} ({error.strerror}); give another folder with --output.") from error
+    reason = why_unwritable(output)
+    if reason:
+        raise WrongUsage(f"Nothing can be saved to {output} ({reason}); give another folder with --output.")
 
 
 def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:

@@ -7,6 +7,7 @@ once, and requests for the rest wait until it is loaded.
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import json
 import logging
@@ -28,11 +29,12 @@ from server.api.table import light_table
 from server.lock import HomeLock, private_home
 from server.log import log_to
 from server.open_files import allow_open_files, open_files
-from server.settings import DEFAULT_HOST, DEFAULT_PORT, WrongUsage
+from server.settings import DEFAULT_HOST, DEFAULT_PORT, HOME_VARIABLE, WrongUsage
+from server.usable import given_by_flags, refuse_unusable
 
 if TYPE_CHECKING:
     from server.assembly import Assembly
-    from server.configuration import Loaded
+    from server.configuration import Loaded, Settings
 
 _log: Final = logging.getLogger("latentgraph.serve")
 
@@ -45,6 +47,10 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _EVERYWHERE: Final = ("0.0.0.0", "::")
 
 
+class PortTaken(LatentgraphError):
+    """Something else listens there; exit code 1."""
+
+
 class Place(NamedTuple):
     """Where to listen and under which further names."""
 
@@ -52,6 +58,11 @@ class Place(NamedTuple):
     port: int
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Place:
+        """Where settings say."""
+        return cls(settings.host, settings.port, settings.hosts, settings.origins)
 
 
 def serve(home: Path, flags: Mapping[str, Any], as_json: bool) -> int:  # Any: plain values
@@ -63,17 +74,19 @@ def serve(home: Path, flags: Mapping[str, Any], as_json: bool) -> int:  # Any: p
         loaded = None if _is_plain(home, flags) else _load_settings(home, flags)
         place = Place(flags.get("host") or DEFAULT_HOST, DEFAULT_PORT if flags.get("port") is None else flags["port"])
         if loaded is not None:
-            settings = loaded.settings
-            place = Place(settings.host, settings.port, settings.hosts, settings.origins)
+            place = Place.of(loaded.settings)
         check_place(place)
+        refuse_unusable(given_by_flags(flags) if loaded is None else loaded.given())
         sockets = bind(place)
         log_to(sys.stderr, loaded.settings.log_level if loaded is not None else "info")
+        for sentence in () if loaded is None else loaded.warnings:
+            _log.warning("%s", sentence)
         return asyncio.run(Running(home, flags, place, sockets, as_json, loaded).run())
 
 
 def _is_plain(home: Path, flags: Mapping[str, Any]) -> bool:
     """Whether nothing but flags says anything, and these are good: then it may listen before settings are loaded."""
-    from_elsewhere = any(name.startswith("LATENTGRAPH_") and name != "LATENTGRAPH_HOME" for name in os.environ)
+    from_elsewhere = any(name.upper().startswith("LATENTGRAPH_") and name != HOME_VARIABLE for name in os.environ)
     return not from_elsewhere and not flags.get("hosts") and not (home / "settings.toml").exists()
 
 
@@ -93,7 +106,10 @@ def check_place(place: Place) -> None:
 
 
 def bind(place: Place) -> list[socket.socket]:
-    """Sockets bound to each address of the host, with one port. Raises WrongUsage for no such host, LatentgraphError if taken."""
+    """Sockets bound to each address of the host, with one port.
+
+    Raises WrongUsage for no such host, PortTaken, and LatentgraphError for what else the system refuses.
+    """
     try:
         found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
@@ -113,13 +129,22 @@ def bind(place: Place) -> list[socket.socket]:
                 continue
             for other in sockets:
                 other.close()
-            reason = error.strerror or str(error)
-            raise LatentgraphError(
-                f"{place.host}:{port} cannot be listened on ({reason}). Stop what uses it, or give another --port (0: any)."
-            ) from None
+            raise _unbound(f"{place.host}:{port}", error) from None
         port = one.getsockname()[1]
         sockets.append(one)
     return sockets
+
+
+def _unbound(address: str, error: OSError) -> LatentgraphError:
+    """What to do about an address that the system does not give us. It may yet: so no wrong usage, and worth another try."""
+    said = f"{address} cannot be listened on ({error.strerror or error})."
+    if error.errno == errno.EADDRINUSE:
+        return PortTaken(f"{said} Stop what uses it, or give another --port (0: any).")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return LatentgraphError(f"{said} This machine does not have that address now: give one it has with --host, as 127.0.0.1.")
+    if error.errno == errno.EACCES:
+        return LatentgraphError(f"{said} Give a --port that needs no rights, as {DEFAULT_PORT}, and put a proxy before it.")
+    return LatentgraphError(f"{said} Give another --host or --port.")
 
 
 def link_host(place: Place, port: int) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 
 from pydantic_core import PydanticUndefined
 
-from server.configuration import FLAGS, PREFIX, Settings
+from server.configuration import PREFIX, Settings
+from server.settings import FLAGS
 
 _PLACE: Final = re.compile(r"(?<=<!-- settings -->\n).*?(?=<!-- end of settings -->)", re.DOTALL)
 

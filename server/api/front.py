@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 from aiohttp import web
 
 from server.api.body import Pace
-from server.api.guard import Guesses, Names, authenticate, check_headers, check_host, check_origin
+from server.api.guard import Guesses, Names, Strangers, authenticate, check_headers, check_host, check_origin
 from server.api.headers import set_headers
 from server.api.problems import internal, problem_response
 from server.api.route import Call, Route
@@ -40,6 +40,7 @@ class Front:
     keys: Keys
     light: Table
     guesses: Guesses = field(default_factory=Guesses)
+    strangers: Strangers = field(default_factory=Strangers)
     table: Table | None = None
     services: Services | None = None
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,7 +60,7 @@ class Front:
         started = time.perf_counter()
         found = Found(None, {})
         try:
-            check_host(request, self.names)
+            check_host(request, self.names, self.strangers)
             check_origin(request, self.names)
             found = await self._find(request)
             response = await self._call(request, found, request_id)

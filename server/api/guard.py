@@ -7,6 +7,7 @@ headers, picture requests no Origin, and a page on another port of this machine 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
 
     from server.api.session import Keys
 
+_log: Final = logging.getLogger("latentgraph.http")
+
 #: Bytes of all headers of one request together.
 MOST_HEADER_BYTES: Final = 16 * 1024
 _MOST_CLIENT_NAME: Final = 64
+#: So much of a name that is not ours goes to the log.
+_MOST_HOST_NAME: Final = 100
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,31 @@ def _has_port(host: str) -> bool:
     return host.rpartition(":")[2].isdigit() and not host.endswith("]")
 
 
-def check_host(request: web.Request, names: Names) -> None:
+class Strangers:
+    """The names that requests came for and the server does not go by: each is logged once, `most` of them in all."""
+
+    def __init__(self, most: int = 20) -> None:
+        self._most = most
+        self._told: set[str] = set()
+
+    def tell(self, name: str) -> None:
+        """Log a name, which anybody may have made up."""
+        shown = "".join(char if "!" <= char <= "~" else "?" for char in name[:_MOST_HOST_NAME])
+        if not shown or shown in self._told or len(self._told) == self._most:
+            return
+        self._told.add(shown)
+        _log.warning(
+            "A request for %s was refused: this server does not go by that name. If clients are to call it so, add the name to "
+            "`hosts` in settings.toml or give --allow-host.",
+            shown,
+        )
+
+
+def check_host(request: web.Request, names: Names, strangers: Strangers) -> None:
     """Refuse a request that was meant for another name (DNS rebinding). Raises Refusal `wrong_host`."""
     host = request.headers.get("Host", "").lower()
+    if host not in names.hosts:
+        strangers.tell(host)
     if host not in names.hosts or _named_in_target(request.raw_path, host) not in names.hosts:
         raise Refusal("wrong_host", "The request is for another host.")
 

@@ -24,6 +24,8 @@ from server.settings import WrongUsage
 SESSION_S: Final = 30 * 24 * 3600
 _KEY_BYTES: Final = 32
 _MOST_BYTES: Final = 4096
+#: The files of the keys, and what they hold.
+_KEYS: Final = {"token": "the token", "secret": "the secret that signs sessions"}
 
 
 class Keys:
@@ -103,10 +105,22 @@ def _write_closed(path: Path, closed: dict[str, int]) -> None:
 
 def check_keys(home: Path) -> tuple[str, str]:
     """Token and secret of a data folder, made if missing. Raises WrongUsage if others can read them or they are too short."""
-    return _key(home / "token", "the token"), _key(home / "secret", "the secret that signs sessions")
+    return _key(home, "token"), _key(home, "secret")
 
 
-def _key(path: Path, what: str) -> str:
+def missing_keys(home: Path) -> tuple[str, ...]:
+    """The names of the key files that are not there yet; makes nothing. Raises WrongUsage for those that are, as `check_keys`."""
+    missing = []
+    for name, what in _KEYS.items():
+        try:
+            _read(home / name, what)
+        except FileNotFoundError:
+            missing.append(name)
+    return tuple(missing)
+
+
+def _key(home: Path, name: str) -> str:
+    path, what = home / name, _KEYS[name]
     try:
         return _read(path, what)
     except FileNotFoundError:

@@ -31,7 +31,7 @@ from server.library.names import is_fit_name
 from server.library.node_types import Known, NodeTypes
 from server.library.precondition import CREATE, Precondition, etag_of
 from server.problems import Refusal
-from server.settings import WrongUsage
+from server.usable import named_folder
 
 _log: Final = logging.getLogger("latentgraph.library")
 
@@ -409,9 +409,7 @@ class Workflows:
 
 def _named_folder(path: Path) -> Folder:
     """A folder that the operator named. Raises WrongUsage if there is none; a link is refused when it is read."""
-    path = path.expanduser().absolute()
-    if not path.is_dir() or path.name in ("", ".."):
-        raise WrongUsage(f"--workflows names {path}, which is no folder. Name the folder that holds your workflow files.")
+    path = named_folder(path, "workflows_folder")
     return Folder(Root(path.parent), path.name, f'the workflows folder "{path.name}"')
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodes import devices
-from nodes.devices import accelerators
+from nodes.devices import accelerators, accelerators_at_once
 
 
 @pytest.fixture
@@ -34,6 +34,14 @@ def test_gpus_are_numbered_from_0_as_far_as_cuda_shows_them(gpus: Path, visible:
 def test_a_torch_built_without_cuda_has_no_gpus(gpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_torch_is_built_for_cuda", lambda: False)
     assert accelerators(gpus, {}) == ()
+
+
+def test_where_only_torch_can_tell_nothing_is_known_at_once(gpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert accelerators_at_once(gpus, {}) == ("cuda:0", "cuda:1", "cuda:2")
+    (gpus / "dxg").touch()
+    assert accelerators_at_once(gpus, {}) is None
+    monkeypatch.setattr(devices, "_torch_is_built_for_cuda", lambda: False)
+    assert accelerators_at_once(gpus, {}) == ()
 
 
 @pytest.mark.parametrize(("machine", "found"), [("arm64", ("mps",)), ("x86_64", ())])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import inspect
 import json
 import os
 import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,8 @@ from graph.disk_cache import DiskCacheFolder
 from graph.environment import library_versions
 from graph.table import Table
 from graph.types import Packed
-from server.cli import app
+from server.cli import app, cache_app
+from server.settings import WrongUsage
 from server.workspace import Workspace
 from tests.server.conftest import SUM, Command, tree
 
@@ -315,7 +319,7 @@ def test_an_output_folder_of_others_is_refused(
     latentgraph: Command, write_workflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_workflow(curve_workflow(tmp_path, b"never read"))
-    monkeypatch.setattr("server.run.os.access", lambda place, mode: place != tmp_path)
+    monkeypatch.setattr("server.usable.os.access", lambda place, mode: place != tmp_path)
     outcome = latentgraph("run", path, "--output", tmp_path / "new")
     assert outcome.code == 2
     assert outcome.err.endswith(f"({tmp_path} is not yours to write); give another folder with --output.\n")
@@ -487,6 +491,37 @@ def test_validate_and_nodes_import_no_engine_and_nothing_heavy(home: Path, sum_f
 
 def test_planning_the_default_workflow_imports_no_torch(home: Path, sum_file: Path) -> None:
     assert imported_by("plan", str(sum_file), home=home) & {"torch", "diffusers", "transformers", "networkx"} == set()
+
+
+def test_the_version_is_that_of_the_distribution(latentgraph: Command) -> None:
+    outcome = latentgraph("--version")
+    assert (outcome.code, outcome.out) == (0, f"latentgraph {version('latentgraph')}\n")
+
+
+def commands_on_a_data_folder() -> Iterator[list[str]]:
+    """The words that call each of them, with something for every argument."""
+    for group, before in ((app, []), (cache_app, ["cache"])):
+        for command in group.registered_commands:
+            given = inspect.signature(command.callback).parameters
+            if "home" in given:
+                arguments = [one for one in given.values() if one.default is one.empty]
+                yield [*before, command.name or command.callback.__name__, *("x" for _ in arguments)]
+
+
+def test_an_empty_data_folder_counts_as_not_given_by_every_command(latentgraph: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--home "" is what a script gives whose variable is not set; it is not the current folder."""
+    asked: list[Path | None] = []
+
+    def folder(flag: Path | None) -> Path:
+        asked.append(flag)
+        raise WrongUsage("far enough")
+
+    monkeypatch.setattr("server.settings.home_folder", folder)
+    commands = list(commands_on_a_data_folder())
+    assert len(commands) == 14
+    for words in commands:
+        assert [latentgraph(*words, "--home", given).err for given in ("", "x")] == ["far enough\n"] * 2, words
+    assert asked == [None, Path("x")] * len(commands)
 
 
 def test_every_command_has_help_of_one_line() -> None:

@@ -111,4 +111,17 @@ def test_a_secret_is_shown_nowhere(folder: Path) -> None:
 def test_other_variables_of_ours_are_no_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LATENTGRAPH_HOME", "/x")
     monkeypatch.setenv("LATENTGRAPH_MODELS", "/y")
-    assert load_settings(folder, {}).settings == Settings()
+    loaded = load_settings(folder, {})
+    assert (loaded.settings, loaded.warnings) == (Settings(), ())
+
+
+def test_a_mistyped_variable_is_told_with_the_nearest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATENTGRAPH_PROT", "9")
+    monkeypatch.setenv("LATENTGRAPH_PORT", "8")
+    monkeypatch.setenv("latentgraph_model", "/x")
+    loaded = load_settings(folder, {})
+    assert loaded.settings.port == 8
+    assert loaded.warnings == (
+        'LATENTGRAPH_PROT does nothing here: there is no setting "prot". Did you mean "port"? Rename or unset it.',
+        'latentgraph_model does nothing here: there is no setting "model". Did you mean "models"? Rename or unset it.',
+    )

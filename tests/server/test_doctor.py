@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,83 @@ def test_a_setting_that_cannot_be_used_is_told(home: Path) -> None:
     assert '"max_nods", which is no setting. Did you mean "max_nodes"?' in finding.message
 
 
+def test_what_ends_the_start_of_the_server_is_told_with_its_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.devices.accelerators_at_once", lambda: ())
+    path = home / "settings.toml"
+    path.write_text(
+        'port = 0\ndevices = "cuda:0"\nworkflows_folder = "/nosuch"\noutput_folder = "/proc/x"\n'
+        '[webhooks.me]\nurl = "http://me.example"\nsecret = "canary-canary-canary"\n'
+    )
+    found = list(doctor._use(Workspace(home)))
+    assert [finding.state for finding in found] == ["wrong"] * 4 + ["ok"]
+    for name, finding in zip(("devices", "workflows_folder", "output_folder", "webhooks"), found):
+        assert f"{path}: {name}" in finding.message
+    path.write_text("port = 0\n")
+    assert list(doctor._use(Workspace(home))) == [
+        Finding("ok", "settings", "what they name can be used here"),
+        Finding("ok", "address", "127.0.0.1:0 is free"),
+    ]
+
+
+def test_what_is_mistyped_and_stops_nothing_is_a_note(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATENTGRAPH_PROT", "9")
+    (home / "settings.toml").write_text("port = 0\n[time_limits_s]\ndenois = 600\ndenoise = 600\n")
+    notes = [finding.message for finding in doctor._use(Workspace(home)) if finding.state == "note"]
+    assert notes == [
+        'LATENTGRAPH_PROT does nothing here: there is no setting "prot". Did you mean "port"? Rename or unset it.',
+        f'{home / "settings.toml"}: time_limits_s names "denois", which is no node type here, so nothing has that limit. '
+        'Did you mean "denoise"?',
+    ]
+
+
+def test_where_the_server_could_not_listen_is_told(home: Path) -> None:
+    def address(text: str) -> Finding:
+        (home / "settings.toml").write_text(text)
+        return findings(home, "use")["address"]
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert address(f"port = {port}") == Finding(
+            "note", "address", f"127.0.0.1:{port} is in use, by a server that runs or by something else"
+        )
+    assert address('host = "0.0.0.0"').state == "wrong"
+    assert "listens on every network of this machine" in address('host = "0.0.0.0"').message
+
+
+def test_a_data_folder_on_which_the_server_does_not_start_is_wrong(home: Path) -> None:
+    home.chmod(0o770)
+    assert [finding.state for finding in doctor._home(Workspace(home))] == ["wrong", "ok"]
+    assert "can be written by others" in next(doctor._home(Workspace(home))).message
+    home.chmod(0o750)
+    assert [finding.state for finding in doctor._home(Workspace(home))] == ["note", "ok"]
+    home.chmod(0o700)
+    assert [finding.state for finding in doctor._home(Workspace(home))] == ["ok"]
+
+
+def test_folders_of_models_that_are_not_there_and_models_that_no_family_runs_are_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, index in {"empty": "{}", "damaged": "{", "other": '{"_class_name": "OtherPipeline"}'}.items():
+        (home / "models" / name).mkdir(parents=True)
+        (home / "models" / name / "model_index.json").write_text(index)
+    monkeypatch.setenv("LATENTGRAPH_MODELS", str(tmp_path / "gone"))
+    found = findings(home, "models")
+    assert list(found) == ["models", "model damaged", "model empty", "model other"]
+    assert found["models"] == Finding("ok", "models", "damaged, empty, mini, other")
+    assert next(doctor._models(Workspace(home))) == Finding(
+        "wrong", "models", f"LATENTGRAPH_MODELS names {tmp_path / 'gone'}, which is no folder; make it, or take it out"
+    )
+    assert all(found[f"model {name}"].state == "note" for name in ("damaged", "empty", "other"))
+    assert 'the model folder is a "", which no model family here can run' in found["model empty"].message
+    assert "is not readable JSON" in found["model damaged"].message
+    assert 'the model folder is a "OtherPipeline"' in found["model other"].message
+
+
+def test_the_version_of_latentgraph_comes_first(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "own_version", lambda: "9.8.7")
+    assert findings(home, "version")["latentgraph"] == Finding("ok", "latentgraph", "9.8.7")
+
+
 def test_too_little_free_space_is_told_before_the_server_refuses(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert findings(home, "settings")["disk floor"].state == "ok"
     monkeypatch.setenv("LATENTGRAPH_MIN_FREE_BYTES", str(2**50))
@@ -77,6 +155,19 @@ def test_the_token_is_looked_at_and_never_made_or_shown(home: Path) -> None:
     (home / "token").chmod(0o644)
     finding = findings(home, "keys")["token"]
     assert (finding.state, "other users can read" in finding.message) == ("wrong", True)
+
+
+@pytest.mark.parametrize(("text", "mode", "said"), [("abc", 0o600, "shorter than 32"), ("x" * 43, 0o644, "other users can read")])
+def test_a_token_that_cannot_be_used_is_told_though_the_secret_is_not_there(home: Path, text: str, mode: int, said: str) -> None:
+    (home / "token").write_text(text)
+    (home / "token").chmod(mode)
+    finding = findings(home, "keys")["token"]
+    assert (finding.state, said in finding.message) == ("wrong", True)
+    (home / "token").unlink()
+    check_keys(home)
+    (home / "secret").unlink()
+    assert findings(home, "keys")["token"].message == "no secret yet; `latentgraph serve` makes what is missing"
+    assert not (home / "secret").exists()
 
 
 def test_the_job_store_is_counted_and_a_damaged_one_told(home: Path) -> None:

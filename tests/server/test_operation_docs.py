@@ -16,6 +16,8 @@ from typer.main import get_command
 from server.backup import FILES, FOLDERS, JOBS
 from server.cli import app
 from server.configuration import PREFIX, Settings
+from server.report import DONE, FAILED, INVALID
+from server.serve import AT_ONCE
 from server.settings import HOME_VARIABLE
 from server.settings_table import settings_table, with_table
 
@@ -53,6 +55,11 @@ def test_the_docs_say_of_each_part_of_the_data_folder_whether_a_backup_has_it() 
     assert names == {JOBS, *FILES, *FOLDERS}
 
 
+def test_the_docs_say_what_each_exit_code_of_the_server_means() -> None:
+    table = OPERATION.partition("| exit code |")[2].partition("\n\n")[0]
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == [DONE, FAILED, INVALID, AT_ONCE]
+
+
 def unit_lines() -> dict[str, list[str]]:
     """Values by key, of all sections."""
     found: dict[str, list[str]] = {}
@@ -74,7 +81,7 @@ def test_the_unit_runs_without_rights_and_can_write_to_the_data_folder_only() ->
         "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "NoNewPrivileges": "yes", "UMask": "0077",
         "ProtectKernelTunables": "yes", "ProtectKernelModules": "yes", "ProtectControlGroups": "yes", "LockPersonality": "yes",
         "RestrictNamespaces": "yes", "RestrictSUIDSGID": "yes", "SystemCallFilter": "@system-service", "Restart": "on-failure",
-        "RestrictAddressFamilies": "AF_INET AF_INET6 AF_UNIX", "KillMode": "mixed", "StandardOutput": "null",
+        "RestartPreventExitStatus": str(INVALID), "RestrictAddressFamilies": "AF_INET AF_INET6 AF_UNIX", "KillMode": "mixed", "StandardOutput": "null",
     }.items():  # fmt: skip
         assert found[key] == [value], key
     assert int(found["TimeoutStopSec"][0]) > Settings.model_fields["drain_s"].default + 30

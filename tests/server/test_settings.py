@@ -53,6 +53,16 @@ def test_a_device_named_twice_is_refused(text: str, name: str) -> None:
         parse_devices(text, HERE)
 
 
+def test_what_is_to_be_mended_is_named_where_it_stands() -> None:
+    for text in ("gpu", "cpu,cpu", "cuda:7", "cpu,cpu:0"):
+        with pytest.raises(WrongUsage, match="^LATENTGRAPH_DEVICES (got|names) "):
+            parse_devices(text, HERE, "LATENTGRAPH_DEVICES")
+
+
+def test_a_device_passes_while_it_is_not_known_which_there_are() -> None:
+    assert parse_devices("cuda:7", None) == ("cuda:7",)
+
+
 def test_the_cpu_beside_parts_of_it_is_refused() -> None:
     with pytest.raises(WrongUsage, match="names cpu and parts of it; either name cpu alone or number all: cpu:0,cpu:1"):
         parse_devices("cpu,cpu:0", HERE)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from aiohttp import web
@@ -18,15 +16,7 @@ from server.api.route import JSON, Answer, Call, route
 from server.api.routes.page import page_response
 from server.api.services import Services
 from server.problems import Refusal
-
-
-@lru_cache(maxsize=1)
-def server_version() -> str:
-    """The version of this distribution."""
-    try:
-        return version("latentgraph")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "0"
+from server.version import own_version
 
 
 class LimitsView(Model):
@@ -75,7 +65,7 @@ async def read_server(call: Call) -> ServerView:
     settings = call.services.settings
     named = {name: getattr(settings, name) for name in LimitsView.model_fields if hasattr(settings, name)}
     limits = LimitsView(max_json_depth=MAX_DEPTH, max_header_bytes=MOST_HEADER_BYTES, **named)
-    return ServerView(name="latentgraph", version=server_version(), limits=limits)
+    return ServerView(name="latentgraph", version=own_version(), limits=limits)
 
 
 @route("GET", "/readyz", tags=("operation",), also={503: "One of the checks fails."})
@@ -122,8 +112,8 @@ async def _made(services: Services, make: object) -> bytes:
 
 
 def _openapi_text(services: Services) -> bytes:
-    return json.dumps(openapi_document(services.bindings, server_version(), services.keys.cookie), indent=1).encode()
+    return json.dumps(openapi_document(services.bindings, own_version(), services.keys.cookie), indent=1).encode()
 
 
 def _docs_text(services: Services) -> bytes:
-    return docs_page(openapi_document(services.bindings, server_version(), services.keys.cookie)).encode()
+    return docs_page(openapi_document(services.bindings, own_version(), services.keys.cookie)).encode()

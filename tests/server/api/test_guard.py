@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from server.api.binding import Binding, check_types
-from server.api.guard import Guesses, Names
+from server.api.guard import Guesses, Names, Strangers
 from server.api.route import JSON, Call, Route
 from server.api.session import SESSION_S, Keys
 from server.api.table import whole_table
@@ -256,6 +256,27 @@ def test_another_name_is_answered_with_421_and_nothing_else(home: Path) -> None:
             assert (await answer(f"127.0.0.1:{port}", more="Host: evil.test\r\n"))[0] == 400
 
     run(step())
+
+
+def test_another_name_is_logged_once_with_what_to_do(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def step() -> None:
+        async with served(home) as server:
+            for host in ("Gpu-Box:8766", "gpu-box:8766", "", f"127.0.0.1:{server.port}"):
+                await server.raw(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+
+    run(step())
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        "A request for gpu-box:8766 was refused: this server does not go by that name. If clients are to call it so, add the name "
+        "to `hosts` in settings.toml or give --allow-host."
+    ]
+
+
+def test_names_that_anybody_made_up_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    strangers = Strangers(most=3)
+    for name in ("a\x1b[2J\u202eb", "x" * 5000, "", *(f"{number}.test" for number in range(100))):
+        strangers.tell(name)
+    told = [record.getMessage().removeprefix("A request for ").partition(" was refused")[0] for record in caplog.records]
+    assert told == ["a?[2J?b", "x" * 100, "0.test"]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
@@ -17,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from graph.errors import LatentgraphError
 from server.lock import HomeLock, ServerRuns, private_home
-from server.serve import Place, bind, check_place, link_host
+from server.serve import Place, bind, check_place, link_host, serve
 from server.settings import WrongUsage
 
 ROOT = Path(__file__).parents[3]
@@ -158,6 +160,108 @@ def test_a_port_in_use_is_told() -> None:
         port = other.getsockname()[1]
         with pytest.raises(Exception, match=f"127.0.0.1:{port} cannot be listened on .* or give another --port"):
             bind(Place("127.0.0.1", port))
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EADDRNOTAVAIL, "This machine does not have that address now: give one it has with --host, as 127.0.0.1."),
+        (errno.EACCES, "Give a --port that needs no rights, as 8765, and put a proxy before it."),
+        (errno.EAFNOSUPPORT, "Give another --host or --port."),
+    ],
+)
+def test_what_to_do_about_an_address_goes_by_what_the_system_says(
+    monkeypatch: pytest.MonkeyPatch, number: int, advice: str
+) -> None:
+    def refuse(self: socket.socket, address: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(LatentgraphError) as error:
+        bind(Place("127.0.0.1", 80))
+    assert str(error.value) == f"127.0.0.1:80 cannot be listened on ({os.strerror(number)}). {advice}"
+    assert not isinstance(error.value, WrongUsage)  # a unit starts it again: the address may come yet
+
+
+@pytest.fixture
+def no_listening(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be bound, let alone answered, before the settings are known to be good."""
+
+    def bind(place: Place) -> None:
+        raise AssertionError(f"it would have listened on {place}")
+
+    monkeypatch.setattr("server.serve.bind", bind)
+    monkeypatch.setattr("nodes.devices.accelerators_at_once", lambda: ())
+
+
+WRONG = {
+    'devices = "cuda:0"': "HOME/settings.toml: devices names cuda:0, which this machine does not offer; it has cpu.",
+    'devices = "gpu"': 'HOME/settings.toml: devices got "gpu"; a device is cpu, cpu:0, cuda:0 or mps.',
+    'workflows_folder = "/nosuch"': "HOME/settings.toml: workflows_folder names /nosuch, which is no folder.",
+    'output_folder = "HOME/server.lock/x"': "HOME/settings.toml: output_folder names HOME/server.lock/x, where nothing can be saved "
+    "(HOME/server.lock is no folder).",
+    '[webhooks.studio]\nurl = "http://studio.example"\nsecret = "0123456789abcdef"': "The address of webhook studio in the settings "
+    "is not https. Only this machine itself may be reached by http; write https://host/path. It stands in HOME/settings.toml: webhooks.",
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_listening")
+@pytest.mark.parametrize(("text", "message"), WRONG.items())
+def test_settings_that_cannot_be_used_end_the_start_before_it_listens(
+    home: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    home.chmod(0o700)
+    (home / "settings.toml").write_text(text.replace("HOME", str(home)))
+    with pytest.raises(WrongUsage) as error:
+        serve(home, {"port": 0}, as_json=True)
+    assert str(error.value).startswith(message.replace("HOME", str(home)))
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.usefixtures("no_listening")
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"devices": "cuda:0"}, "--devices names cuda:0, which this machine does not offer"),
+        ({"workflows_folder": Path("/nosuch")}, "--workflows names /nosuch, which is no folder"),
+    ],
+)
+def test_flags_that_cannot_be_used_end_the_start_before_it_listens(home: Path, flags: dict[str, Any], message: str) -> None:
+    with pytest.raises(WrongUsage, match=f"^{message}"):
+        serve(home, {"port": 0, **flags}, as_json=True)
+
+
+@pytest.mark.usefixtures("no_listening")
+def test_a_variable_that_cannot_be_used_is_told_by_its_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATENTGRAPH_DEVICES", "cuda:0")
+    with pytest.raises(WrongUsage, match="^LATENTGRAPH_DEVICES names cuda:0"):
+        serve(home, {"port": 0}, as_json=True)
+
+
+@pytest.mark.slow
+def test_what_is_mistyped_and_stops_nothing_is_logged_once(start: Start, home: Path) -> None:
+    (home / "settings.toml").write_text("port = 0\n[time_limits_s]\ndenois = 600\n")
+    process = start("--json", "--devices", "cpu", environment={"LATENTGRAPH_PROT": "9"}).listen()
+    until = time.monotonic() + LIMIT_S
+    while process.get("/readyz")[0] != 200 and time.monotonic() < until:
+        pass
+    code, _, err = process.end()
+    lines = map(json.loads, err.splitlines())
+    assert (code, [line["message"] for line in lines if line["level"] == "warning"]) == (
+        0,
+        [
+            'LATENTGRAPH_PROT does nothing here: there is no setting "prot". Did you mean "port"? Rename or unset it.',
+            f'{home / "settings.toml"}: time_limits_s names "denois", which is no node type here, so nothing has that limit. '
+            'Did you mean "denoise"?',
+        ],
+    )
+
+
+@pytest.mark.slow
+def test_of_a_start_that_ends_there_is_one_document(start: Start, home: Path) -> None:
+    code, out, err = start("--port", "0", "--json", "--workflows", "/nosuch").result()
+    assert (code, json.loads(out)) == (2, {"state": "failed", "error": err.strip()})
+    assert err == "--workflows names /nosuch, which is no folder. Name the folder that holds your workflow files.\n"
 
 
 @pytest.mark.parametrize("host", ["no such host", "256.0.0.1"])
