@@ -361,6 +361,8 @@ def test_while_a_model_leaves_jobs_that_name_it_are_refused_and_others_taken(hom
                     assert (caught.value.code, caught.value.retry_after_s) == ("conflict", 1.0)
                 with pytest.raises(Refusal, match="is being removed"):
                     await made.desk.retry(old, "ann")
+                with pytest.raises(Refusal, match="is being removed"):
+                    await made.desk.submit_all([order(), order(document=a_drawing(prompt="mine"))])
                 await made.submit(document=a_drawing(prompt="mine-too"))
             assert made.desk.queue_facts().queued == 1
             await made.submit(document=a_drawing(prompt="mine"))
