@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.compile import Compiled, compile_document
@@ -119,6 +119,7 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
         bring(workspace.home, checked.files)
         result = carry_out(engine, plan, output)
         tell(closing_table([_row(node) for node in result.nodes], result.seconds))
+        _tell_drawn(compiled, result.seeds)
         _tell_ending(result)
         outputs = with_paths(compiled, result.outputs, output)
         if json:
@@ -129,17 +130,19 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
 
 
 def _refuse_unwritable(output: Path) -> None:
-    """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is made."""
+    """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is left there."""
     place = output.absolute()
     try:
         while not place.exists() and place != place.parent:
             place = place.parent
         if not place.is_dir():
-            raise NotADirectoryError(0, f"{place} is no folder")
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise PermissionError(0, f"{place} is not yours to write")
+            raise NotADirectoryError(0, "no folder")
+        # Tried, because os.access says yes to root where the system takes no file from anybody, as in /proc.
+        with TemporaryFile(dir=place):
+            pass
     except OSError as error:
-        raise WrongUsage(f"Nothing can be saved to {output} ({error.strerror}); give another folder with --output.") from error
+        reason = f"{place}: {error.strerror}"
+        raise WrongUsage(f"Nothing can be saved to {output} ({reason}); give another folder with --output.") from error
 
 
 def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
@@ -167,6 +170,18 @@ def _row(node: NodeResult) -> ResultRow:
 
 def _first_line(text: str) -> str:
     return text.partition("\n")[0]
+
+
+def _tell_drawn(compiled: Compiled, seeds: Mapping[str, int]) -> None:
+    """A line for each seed that was drawn, with how to have it again; ports under one named input have one."""
+    inputs, drawn = compiled.document.inputs, dict[str, int]()
+    for node, port, name in compiled.random:
+        place = f"{compiled.ids[node]}.{port}"
+        if place in seeds:
+            drawn[name if name is not None and name in inputs else place] = seeds[place]
+    for name, seed in drawn.items():
+        advice = f"--set {name}={seed} repeats it" if name in inputs else "write it there to repeat it"
+        tell(f"{name} drawn: {seed}; {advice}")
 
 
 def _tell_ending(result: RunResult) -> None:
