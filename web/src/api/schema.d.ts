@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 9896d71db9881cdd10072ba8fb4c2db9734da922d19d42a08f3259f55b6bb10d. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 78e16b083d846bdbe0b046d0fc35f78cc0b7326f82c1cc5c77c3e686b7551132. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1127,7 +1127,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Check a workflow and tell every problem; runs nothing and needs no engine */
+        /**
+         * Check a workflow and tell every problem; runs nothing and needs no engine
+         * @description Files and models that it names and this machine does not have are problems too. POST /v1/jobs refuses what this does, but
+         *     for models: a job may wait for one that is still to come, and fails if it is not there when the job's turn has come.
+         */
         post: operations["validate_workflow"];
         delete?: never;
         options?: never;
