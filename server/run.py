@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graph.compile import Compiled, compile_document
@@ -130,19 +130,17 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
 
 
 def _refuse_unwritable(output: Path) -> None:
-    """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is left there."""
+    """Raise WrongUsage if nothing can be written to `output`, which need not exist yet; nothing is made."""
     place = output.absolute()
     try:
         while not place.exists() and place != place.parent:
             place = place.parent
         if not place.is_dir():
-            raise NotADirectoryError(0, "no folder")
-        # Tried, because os.access says yes to root where the system takes no file from anybody, as in /proc.
-        with TemporaryFile(dir=place):
-            pass
+            raise NotADirectoryError(0, f"{place} is no folder")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(0, f"{place} is not yours to write")
     except OSError as error:
-        reason = f"{place}: {error.strerror}"
-        raise WrongUsage(f"Nothing can be saved to {output} ({reason}); give another folder with --output.") from error
+        raise WrongUsage(f"Nothing can be saved to {output} ({error.strerror}); give another folder with --output.") from error
 
 
 def carry_out(engine: Engine, plan: Plan, output: Path) -> RunResult:
