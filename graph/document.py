@@ -231,10 +231,8 @@ class _Reader:
         )
 
     def migrated(self, raw: dict[str, Json]) -> dict[str, Json] | None:
-        found = raw.get("format")
-        if found != FORMAT:
-            named = f"its `format` is {_short(found)}" if "format" in raw else "it has no `format`"
-            self.problem("not_a_workflow", f'This is no workflow: {named}. Set `format` to "{FORMAT}".')
+        if raw.get("format") != FORMAT:
+            self.problem("not_a_workflow", _no_workflow(raw))
             return None
         version = raw.get("version")
         numbers = _NUMBERS.fullmatch(version) if isinstance(version, str) else None
@@ -398,6 +396,21 @@ class _Reader:
                     )
                     self.problem("unknown_field", message, node)
         return {key: value for key, value in raw.items() if key in unknown}
+
+
+def _no_workflow(raw: dict[str, Json]) -> str:
+    """What a document without our `format` is, and what to do."""
+    if _is_comfyui(raw):
+        return "This is a workflow of ComfyUI, whose format is not read here. Build it anew from Latentgraph's nodes."
+    named = f"its `format` is {_short(raw['format'])}" if "format" in raw else "it has no `format`"
+    return f'This is no workflow: {named}. Set `format` to "{FORMAT}".'
+
+
+def _is_comfyui(raw: dict[str, Json]) -> bool:
+    """Whether it has the form of what ComfyUI's page saves, or of what it exports for the API: nodes with a `class_type`."""
+    if type(raw.get("nodes")) is list and "links" in raw:
+        return True
+    return any(type(value) is dict and "class_type" in value for value in raw.values())
 
 
 _REFERENCE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}\.[A-Za-z_][A-Za-z0-9_]{0,63}")

@@ -152,7 +152,8 @@ def _wrong_plain(rule: Rule, value: Any) -> Flawed:
     elif rule.type.name == "bool":
         advice = "Write true or false."
     elif type(value) is str:
-        advice = "Write the number without quotes."
+        or_random = ', or {"random": true} for a random one' if isinstance(rule.hint, Seed) else ""
+        advice = f"Write the number without quotes{or_random}."
     else:
         advice = "Write a whole number." if rule.type.name == "int" else "Write a number."
     return Flawed("wrong_type", describe(rule), advice)
@@ -202,7 +203,8 @@ _OBJECTS: Final = '{"link": "node.port"}, {"file": name, "sha256": hex}, {"rando
 
 def _file(rule: Rule, value: Any) -> tuple[Plain, Flawed | None]:
     if type(value) is not dict or not value.keys() <= {"file", "sha256"} or "sha256" not in value:
-        return None, Flawed("bad_file", describe(rule), 'Write {"file": name, "sha256": hex}; the command line takes a path.')
+        known = "as POST /v1/files answers it (in Python: client.upload); the command line takes a path"
+        return None, Flawed("bad_file", describe(rule), f'Write {{"file": name, "sha256": hex}}, {known}.')
     name, digest = value.get("file", ""), value["sha256"]
     if type(digest) is not str or not SHA256.fullmatch(digest):
         return None, Flawed("bad_file", describe(rule), "Write the SHA-256 of its bytes as 64 small hex digits.")

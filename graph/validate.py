@@ -132,9 +132,8 @@ class Check:
         name = self.flat.ids[position]
         pack, slash, _ = kind.partition("/")
         if slash and not any(known.startswith(f"{pack}/") for known in self.catalogue):
-            message = (
-                f'{name} has the type "{kind}", and the node pack "{pack}" is not installed. Install it, or remove the node.'
-            )
+            advice = "Install it, see `latentgraph doctor` if it is installed, or remove the node."
+            message = f'{name} has the type "{kind}", and the node pack "{pack}" gives no nodes here. {advice}'
             self.report.note(position, "missing_pack", message)
             return
         advice = self.report.near(kind, self.catalogue) or " Check the type, or update Latentgraph."

@@ -49,7 +49,9 @@ def open_picture(data: bytes, name: str) -> Picture:
 
     try:
         opened = Pillow.open(io.BytesIO(data), formats=_FORMATS)
-    except (UnidentifiedImageError, Pillow.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
+    except UnidentifiedImageError:  # its message names an object of Python, and no reason
+        raise ValueError(f"{name} is no picture that can be read ({', '.join(_FORMATS)}); give one of these") from None
+    except (Pillow.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{name} is no picture that can be read ({', '.join(_FORMATS)}): {error}") from error
     if max(opened.size) > LARGEST_SIDE:
         shown = f"{opened.width}x{opened.height}"

@@ -10,14 +10,18 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from graph.errors import Refused, nearest
+from graph.errors import Problem, Refused, nearest
+from graph.spec import Model
+
+if TYPE_CHECKING:
+    from graph.compile import Compiled
 
 #: The shipped miniature's name; a folder of this name elsewhere does not hide it.
 MINI: Final = "mini"
 ROOTS_VARIABLE: Final = "LATENTGRAPH_MODELS"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(/[A-Za-z0-9][A-Za-z0-9._-]{0,127})?")
 
 
 class ModelFolder(NamedTuple):
@@ -55,7 +59,7 @@ def list_models(home: Path) -> list[ModelFolder]:
 def find_model(name: str, home: Path) -> Path:
     """The folder of the model `name`. Raises `Refused` for a name that is no name, or is not found."""
     if not _NAME.fullmatch(name):
-        text = f'"{name}" is not the name of a model; names are like "z-image" or "maker/z-image", never paths'
+        text = f'"{name[:80]}" is not the name of a model; names are like "z-image" or "maker/z-image", never paths'
         raise Refused(f"{text}. Put the folder under models/ and use its name", port="model", code="bad_model_name")
     if name == MINI:
         return mini_folder()
@@ -64,7 +68,27 @@ def find_model(name: str, home: Path) -> Path:
         if _is_model(folder, root):
             return folder
     known = nearest(name, [model.name for model in list_models(home)])
-    raise Refused(f'there is no model "{name}".{known}', port="model", code="unknown_model")
+    advice = f"Put its folder into models/ of the data folder, or name its parent in {ROOTS_VARIABLE}."
+    raise Refused(f'there is no model "{name}".{known} {advice}', port="model", code="unknown_model")
+
+
+def unknown_models(compiled: Compiled, home: Path) -> Iterator[Problem]:
+    """A problem for each pipeline that a workflow names and that is not here; a name that comes by a link is for planning."""
+    for node, port, name in _named_models(compiled):
+        try:
+            find_model(name, home)
+        except Refused as refusal:
+            yield Problem(refusal.code, f"{node}.{port}: {refusal}", node, port)
+
+
+def _named_models(compiled: Compiled) -> Iterator[tuple[str, str, str]]:
+    """Node, port and name of every literal that names a pipeline; other kinds of models are found by the packs that have them."""
+    for node, spec, literals in zip(compiled.ids, compiled.specs, compiled.literals, strict=True):
+        for port in spec.inputs:
+            if isinstance(port.hint, Model) and port.hint.kind == "pipeline":
+                value = literals.get(port.name)
+                names = value if isinstance(value, list) else [value]
+                yield from ((node, port.name, name) for name in names if isinstance(name, str))
 
 
 def _indexes(root: Path) -> Iterator[Path]:
@@ -75,7 +99,7 @@ def _indexes(root: Path) -> Iterator[Path]:
 
 def _is_model(folder: Path, root: Path) -> bool:
     """Whether a pipeline lies there, inside the root or inside what an entry of the root links to."""
-    if not (folder / "model_index.json").is_file():
+    if not os.path.isfile(folder / "model_index.json"):  # Path.is_file raises where a folder may not be entered
         return False
     entry = root / folder.relative_to(root).parts[0]
     return any(folder.resolve().is_relative_to(place.resolve()) for place in (root, entry))

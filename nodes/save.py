@@ -102,7 +102,9 @@ def read_png(data: bytes) -> dict[str, dict[str, Any]]:
                 chunks = dict(getattr(opened, "text", {}))  # decodes the pixels: texts may stand behind them
     except Pillow.DecompressionBombError:
         raise ValueError("it has more pixels than can be opened safely") from None
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except UnidentifiedImageError:  # its message names an object of Python, and no reason
+        raise ValueError("this is no readable PNG") from None
+    except (OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"this is no readable PNG: {error}") from error
     found = _object(chunks, RUN_CHUNK)
     return {

@@ -6,11 +6,13 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from graph.compile import Compiled
 from graph.errors import Problem, WorkflowError
+from nodes.models import unknown_models
 from server.assignments import PickedFile
 
 _CHUNK_BYTES = 1 << 20
@@ -33,16 +35,23 @@ def beside(compiled: Compiled, folder: Path) -> tuple[PickedFile, ...]:
 
 
 def refuse_missing(compiled: Compiled, home: Path, picked: Iterable[PickedFile], file: str | None) -> None:
-    """Raise WorkflowError naming every file that the workflow needs and that is neither here nor being brought."""
-    brought = {entry.sha256 for entry in picked}
-    problems = []
+    """Raise WorkflowError naming every file that is neither here nor being brought, and every model that is not here.
+
+    Both as far as the workflow names them itself. `file` is the workflow's, named in the problems.
+    """
+    problems = [*_missing_files(compiled, home, {entry.sha256 for entry in picked}), *unknown_models(compiled, home)]
+    if problems:
+        raise WorkflowError(
+            replace(problem, message=f"{file}: {problem.message}", file=file) if file else problem for problem in problems
+        )
+
+
+def _missing_files(compiled: Compiled, home: Path, brought: Container[str]) -> Iterator[Problem]:
     for node, port, name, digest in needed_files(compiled):
         if digest not in brought and not file_path(home, digest).is_file():
             what = f"{name!r} (sha256 {digest[:12]}...)"
             message = f"{node}.{port} needs {what}, which is not in {home / 'files'}. Give its path with --set."
-            problems.append(Problem("missing_file", f"{file}: {message}" if file else message, node, port, file))
-    if problems:
-        raise WorkflowError(problems)
+            yield Problem("missing_file", message, node, port)
 
 
 def needed_files(compiled: Compiled) -> Iterator[tuple[str, str, str, str]]:

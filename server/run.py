@@ -119,6 +119,7 @@ def run(workspace: Workspace, file: Path, assignments: Sequence[str], output: Pa
         bring(workspace.home, checked.files)
         result = carry_out(engine, plan, output)
         tell(closing_table([_row(node) for node in result.nodes], result.seconds))
+        _tell_drawn(compiled, result.seeds)
         _tell_ending(result)
         outputs = with_paths(compiled, result.outputs, output)
         if json:
@@ -160,6 +161,18 @@ def _row(node: NodeResult) -> ResultRow:
 
 def _first_line(text: str) -> str:
     return text.partition("\n")[0]
+
+
+def _tell_drawn(compiled: Compiled, seeds: Mapping[str, int]) -> None:
+    """A line for each seed that was drawn, with how to have it again; ports under one named input have one."""
+    inputs, drawn = compiled.document.inputs, dict[str, int]()
+    for node, port, name in compiled.random:
+        place = f"{compiled.ids[node]}.{port}"
+        if place in seeds:
+            drawn[name if name is not None and name in inputs else place] = seeds[place]
+    for name, seed in drawn.items():
+        advice = f"--set {name}={seed} repeats it" if name in inputs else "write it there to repeat it"
+        tell(f"{name} drawn: {seed}; {advice}")
 
 
 def _tell_ending(result: RunResult) -> None:

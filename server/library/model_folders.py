@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from graph.errors import nearest
+from graph.compile import Compiled
+from graph.errors import Problem, nearest
 from graph.jsontext import JsonError, read_json
-from nodes.models import MINI, ModelFolder, list_models, mini_folder
+from nodes.models import MINI, ModelFolder, list_models, mini_folder, unknown_models
 from server.problems import Refusal
 
 Where = Literal["data folder", "elsewhere", "shipped"]
@@ -46,7 +47,7 @@ class ModelEntry(NamedTuple):
 
 
 class ModelFolders:
-    """The models that workflows can name; methods work in threads and raise Refusal."""
+    """The models that workflows can name; async methods work in threads and raise Refusal."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -66,6 +67,10 @@ class ModelFolders:
     async def demand_removable(self, name: str) -> None:
         """Raise Refusal as `remove` would, and remove nothing."""
         await asyncio.to_thread(self._demand_removable, name)
+
+    def missing(self, compiled: Compiled) -> list[Problem]:
+        """One problem per model that a workflow names and that is not here; called in any thread."""
+        return list(unknown_models(compiled, self._home))
 
     async def remove(self, name: str) -> None:
         """Remove a model's folder for good. Raises Refusal `not_found`, and `forbidden` for what is not in the data folder.

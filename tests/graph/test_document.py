@@ -131,11 +131,17 @@ def test_unknown_node_types_do_not_stop_a_file_from_opening() -> None:
     assert document.nodes["a"].type == "gone/away"
 
 
+COMFYUI = "This is a workflow of ComfyUI, whose format is not read here. Build it anew from Latentgraph's nodes."
+
+
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
         ([], "The document is a list; a workflow is a JSON object. Start it with {."),
         ({}, 'This is no workflow: it has no `format`. Set `format` to "latentgraph/workflow".'),
+        ({"3": {"class_type": "KSampler", "inputs": {}}, "extra": 1}, COMFYUI),
+        ({"nodes": [], "links": [], "version": 0.4}, COMFYUI),
+        ({"nodes": {}, "links": {}}, 'This is no workflow: it has no `format`. Set `format` to "latentgraph/workflow".'),
         ({"format": "other"}, 'This is no workflow: its `format` is "other". Set `format` to "latentgraph/workflow".'),
         (
             {"format": HEAD["format"], "version": "\u0661.\u0660"},

@@ -39,7 +39,10 @@ def test_a_document_of_this_major_version_is_written_byte_for_byte(name: str) ->
     [
         ("too_new", "The workflow has version 2.0; this program reads up to 1.x. Update Latentgraph to open it."),
         ("too_old", "The workflow has version 0.9, which no release wrote. Save it as 1.0."),
-        ("of_another_program", 'This is no workflow: it has no `format`. Set `format` to "latentgraph/workflow".'),
+        (
+            "of_another_program",
+            "This is a workflow of ComfyUI, whose format is not read here. Build it anew from Latentgraph's nodes.",
+        ),
         ("without_a_version", '`version` is null; it reads "major.minor". Set it to "1.0".'),
     ],
 )

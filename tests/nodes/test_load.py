@@ -10,10 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from graph.compile import compile_document
+from graph.document import document_from_json
 from graph.errors import Refused
+from graph.registry import Registry
 from graph.types import encode, plain_fields
 from nodes.load import load_pipeline
-from nodes.models import find_model, list_models
+from nodes.models import find_model, list_models, unknown_models
+from nodes.primitives import text
 from nodes.weights import weights_of
 
 WEIGHTS = "transformer/diffusion_pytorch_model.safetensors"
@@ -348,8 +352,30 @@ def test_only_names_are_taken_never_paths(name):
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(Refused, match=r'there is no model "tinny". Did you mean "tiny"\?'):
+    advice = "Put its folder into models/ of the data folder, or name its parent in LATENTGRAPH_MODELS."
+    with pytest.raises(Refused, match=rf'^there is no model "tinny"\. Did you mean "tiny"\? {advice}$'):
         load_pipeline("tinny")
+
+
+@pytest.mark.parametrize("name", ["a" * 129, "maker/" + "a" * 1000])
+def test_a_name_longer_than_a_folders_is_no_name_and_not_repeated_whole(name):
+    with pytest.raises(Refused, match=rf'^"{name[:80]}" is not the name of a model'):
+        load_pipeline(name)
+
+
+def test_only_models_that_a_workflow_names_itself_are_looked_for(models, tmp_path):
+    nodes = {
+        "known": {"type": "load_pipeline", "inputs": {"model": "tiny"}},
+        "wrong": {"type": "load_pipeline", "inputs": {"model": "../tiny"}},
+        "gone": {"type": "load_pipeline", "inputs": {"model": "tinny"}},
+        "muted": {"type": "load_pipeline", "state": "muted", "inputs": {"model": "tinny"}},
+        "name": {"type": "text", "inputs": {"value": "tinny"}},
+        "linked": {"type": "load_pipeline", "inputs": {"model": {"link": "name.value"}}},
+    }
+    raw = {"format": "latentgraph/workflow", "version": "1.0", "nodes": nodes}
+    compiled = compile_document(document_from_json(raw), Registry.of(load_pipeline, text).specs)
+    found = {(problem.code, problem.node, problem.port) for problem in unknown_models(compiled, tmp_path)}
+    assert found == {("bad_model_name", "wrong", "model"), ("unknown_model", "gone", "model")}
 
 
 @pytest.mark.parametrize("linked", ["outside", "maker"])

@@ -51,12 +51,38 @@ def test_a_name_is_the_saved_workflow_or_the_template_so_called(
     monkeypatch.chdir(tmp_path)
     assert latentgraph("validate", "mini_text_to_image").code == 0
     refused = latentgraph("run", "adding up")
-    assert (refused.code, "adding up cannot be read" in refused.err) == (2, True)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith(
+        "adding up is no file and no name of a saved workflow or a template; give one of these. Known: "
+    )
     (home / "workflows").mkdir(parents=True)
     (home / "workflows" / "adding up.json").write_bytes(sum_file.read_bytes())
     assert latentgraph("run", "adding up").out == "7.0\n"
     (tmp_path / "adding up").write_text(json.dumps(edited(first={"inputs": {"value": 10}})))  # a file that is there comes first
     assert latentgraph("run", "adding up").out == "14.0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("mini_text_to_imag", "mini_text_to_image"), ("addin up", "adding up"), ("x" * 300, None)]
+)
+def test_a_name_that_nothing_has_is_answered_with_the_nearest(
+    latentgraph: Command, sum_file: Path, home: Path, name: str, meant: str | None
+) -> None:
+    (home / "workflows").mkdir(parents=True)
+    (home / "workflows" / "adding up.json").write_bytes(sum_file.read_bytes())
+    refused = latentgraph("validate", name)
+    known = "Known: adding up, mini_image_to_image, " if meant is None else f'Did you mean "{meant}"?\n'
+    assert (refused.code, refused.out) == (2, "")
+    assert f"{name} is no file and no name of a saved workflow or a template; give one of these. {known}" in refused.err
+
+
+@pytest.mark.parametrize("start", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff\xe0", b"RIFF\x80\0\0\0WEBPVP8 "])
+def test_a_picture_in_place_of_a_workflow_is_told_as_one(latentgraph: Command, tmp_path: Path, start: bytes) -> None:
+    picture = tmp_path / "x.png"
+    picture.write_bytes(start + bytes(64))
+    refused = latentgraph("run", picture)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == f"{picture} is a picture and no workflow; `latentgraph reproduce` renders a saved picture again.\n"
 
 
 def test_several_outputs_are_printed_a_line_each(latentgraph: Command, write_workflow) -> None:
@@ -115,6 +141,21 @@ def test_random_seeds_are_drawn_and_told(latentgraph: Command, write_workflow) -
     document["outputs"] = {"seed": {"from": "first.value"}}
     found = latentgraph("run", write_workflow(document), "--json").json
     assert found["outputs"]["seed"] == found["seeds"]["first.value"]
+
+
+def test_a_drawn_seed_is_told_with_what_repeats_it(latentgraph: Command, write_workflow) -> None:
+    nodes = {name: {"type": "seed", "inputs": {"value": {"random": True}}} for name in ("a", "b", "lone")}
+    document = {**SUM, "nodes": nodes, "inputs": {"seed": {"to": ["a.value", "b.value"]}}}
+    document["outputs"] = {name: {"from": f"{name}.value"} for name in nodes}
+    path = write_workflow(document)
+    first = latentgraph("run", path)
+    drawn, alone = re.findall(r"[0-9]+$", first.out, re.M)[1:]
+    assert f"\nseed drawn: {drawn}; --set seed={drawn} repeats it\n" in first.err
+    assert f"\nlone.value drawn: {alone}; write it there to repeat it\n" in first.err
+    assert first.err.count("drawn") == 2
+    again = latentgraph("run", path, "--set", f"seed={drawn}")
+    assert again.out.startswith(f"a: {drawn}\nb: {drawn}\n")
+    assert "seed drawn" not in again.err
 
 
 # refusals
@@ -192,6 +233,23 @@ def test_wrong_usage_gives_2_and_says_what_to_do(
     outcome = latentgraph(*(sum_file if argument == "FILE" else argument for argument in arguments))
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "run"])
+def test_a_model_and_a_file_that_are_not_here_are_told_together(latentgraph: Command, write_workflow, command: str) -> None:
+    nodes = {
+        "model": {"type": "load_pipeline", "inputs": {"model": "z-image"}},
+        "picture": {"type": "load_image", "inputs": {"file": {"file": "in.png", "sha256": "ab" * 32}}},
+    }
+    path = write_workflow({**SUM, "nodes": {**SUM["nodes"], **nodes}})
+    refused = latentgraph(command, path)
+    assert (refused.code, refused.out) == (2, "")
+    file, model = refused.err.splitlines()
+    assert file.startswith(f"{path}: picture.file needs 'in.png'")
+    assert model == (
+        f'{path}: model.model: there is no model "z-image". Known: mini. '
+        "Put its folder into models/ of the data folder, or name its parent in LATENTGRAPH_MODELS."
+    )
 
 
 def test_a_missing_file_of_the_user_is_refused_and_one_beside_the_workflow_is_taken(
@@ -457,6 +515,50 @@ def test_cache_clear_leaves_disk_cache_entries_unless_asked(latentgraph: Command
     assert entry.exists()
     latentgraph("cache", "clear", "--disk-cache")
     assert not entry.exists()
+
+
+# what stdout does not take
+
+
+def buffered(home: Path) -> dict[str, str]:
+    """The environment of a program that keeps what it could not write, and tries again at its end: Python's default."""
+    return {**os.environ, "LATENTGRAPH_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a place that takes no byte: /dev/full of Linux")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate", "FILE"),
+        ("nodes", "--json"),
+        ("run", "FILE", "--json"),
+        ("validate", "missing.json", "--json"),
+        ("nodes", "maths", "--json"),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_told_in_one_sentence(home: Path, sum_file: Path, arguments: tuple[str, ...]) -> None:
+    program = [sys.executable, "-c", "from server.cli import main; main()"]
+    given = [str(sum_file) if argument == "FILE" else argument for argument in arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*program, *given], stdout=full, stderr=subprocess.PIPE, text=True, env=buffered(home), check=False)
+    assert done.returncode == 1
+    told = "The result cannot be written to standard output (No space left on device). Send it elsewhere."
+    assert done.stderr.splitlines()[-1] == told
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_told_nothing(home: Path) -> None:
+    program = "import sys\nfrom server.cli import main\nsys.stdin.read()\nmain()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "nodes", "--json"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered(home),
+    ) as child:  # fmt: skip
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        child.stdin.close()  # only now it writes
+        assert child.stderr.read() == ""
 
 
 # start-up

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Final, Literal, cast
 
 from aiohttp import web
@@ -292,7 +291,11 @@ async def restore_version(call: Call, name: Name, body: RestoreRequest) -> Answe
     refuses=("not_found", "too_large", "forbidden", "catalogue_unavailable"),
 )  # fmt: skip
 async def validate_workflow(call: Call, body: ValidateRequest) -> Validated:
-    """Check a workflow and tell every problem; runs nothing and needs no engine."""
+    """Check a workflow and tell every problem; runs nothing and needs no engine.
+
+    Files and models that it names and this machine does not have are problems too. POST /v1/jobs refuses what this does, but
+    for models: a job may wait for one that is still to come, and fails if it is not there when the job's turn has come.
+    """
     try:
         document = await _meant(call, body.workflow)
         checked = await _checked(call, document, body.inputs)
@@ -354,7 +357,11 @@ async def _meant(call: Call, workflow: dict[str, Any] | str) -> Document:
 
 async def _checked(call: Call, document: Document, inputs: dict[str, Any]) -> Checked:
     specs, limits = call.services.catalogue.specs, Limits(nodes=call.services.settings.max_nodes)
-    missing: Callable[[Compiled], Iterable[Problem]] | None = call.services.files.missing if call.services.files else None
+    files, models = call.services.files, call.services.models
+
+    def missing(compiled: Compiled) -> list[Problem]:
+        return [*files.missing(compiled), *models.missing(compiled)]
+
     return await asyncio.to_thread(check, document, inputs, specs, limits, missing)
 
 

@@ -12,6 +12,7 @@ from server.library.drafts import Drafts
 from server.library.model_folders import ModelFolders
 from server.library.node_types import NodeTypes
 from server.library.preferences import Preferences
+from server.library.uploads import Uploads
 from server.library.workflows import SHIPPED, Workflows
 from server.problems import Refusal
 from tests.server.api.kit import Served, served
@@ -62,7 +63,11 @@ async def library(
         services.workflows = Workflows(home, services.catalogue, templates=SHIPPED)
         services.drafts, services.preferences = Drafts(home), Preferences(home)
         services.models, services.engine, services.desk = ModelFolders(home), engine or Engine(), desk or Desk()
-        yield server
+        services.files = Uploads(home)
+        try:
+            yield server
+        finally:
+            await services.files.close()
 
 
 Ask = Callable[..., Any]

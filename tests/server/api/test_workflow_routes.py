@@ -198,6 +198,26 @@ def test_a_valid_workflow_is_told_so_with_inputs_and_by_name(home: Path) -> None
     assert 'Did you mean "first"?' in answer["problems"][0]["message"]
 
 
+@pytest.mark.spec("R-I04")
+def test_a_model_that_is_not_here_is_told_and_one_that_came_meanwhile_is_not(home: Path) -> None:
+    body = {"workflow": flow({"model": {"type": "load_pipeline", "inputs": {"model": "z-image"}}})}
+    (problem,) = validated(home, body)["problems"]
+    assert (problem["code"], problem["node"], problem["port"]) == ("unknown_model", "model", "model")
+    assert problem["message"].endswith(
+        "Put its folder into models/ of the data folder, or name its parent in LATENTGRAPH_MODELS."
+    )
+    (home / "models" / "z-image").mkdir(parents=True)
+    (home / "models" / "z-image" / "model_index.json").write_text("{}")
+    assert validated(home, body)["valid"]
+
+
+def test_a_workflow_of_comfyui_is_told_as_one(home: Path) -> None:
+    answer = validated(home, {"workflow": {"3": {"class_type": "KSampler", "inputs": {}}}})
+    assert [problem["message"] for problem in answer["problems"]] == [
+        "This is a workflow of ComfyUI, whose format is not read here. Build it anew from Latentgraph's nodes."
+    ]
+
+
 def test_an_unknown_name_or_a_body_that_is_none_is_refused(home: Path) -> None:
     async def steps() -> None:
         async with library(home) as server:

@@ -1,4 +1,4 @@
-/* Made by `npm run types` from the OpenAPI document with SHA-256 ad3a6372a8b7eda13f2ba81bc5fde943dbab2ee7df820fe08bae8c914bbc8502. Not to be edited. */
+/* Made by `npm run types` from the OpenAPI document with SHA-256 397cf5ffc12e582570564cf22d6549641dd594db100f0bdb85d6671b1c25c4f4. Not to be edited. */
 
 export interface paths {
     "/": {
@@ -1130,7 +1130,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Check a workflow and tell every problem; runs nothing and needs no engine */
+        /**
+         * Check a workflow and tell every problem; runs nothing and needs no engine
+         * @description Files and models that it names and this machine does not have are problems too. POST /v1/jobs refuses what this does, but
+         *     for models: a job may wait for one that is still to come, and fails if it is not there when the job's turn has come.
+         */
         post: operations["validate_workflow"];
         delete?: never;
         options?: never;

@@ -26,6 +26,7 @@ describe("reading a document", () => {
 
   it.each([
     ["{}", 'This is no workflow: it has no `format`. Set `format` to "latentgraph/workflow".'],
+    ['{"3": {"class_type": "KSampler"}}', "This is a workflow of ComfyUI, whose format is not read here. Build it anew from Latentgraph's nodes."],
     ['{"format": "latentgraph/workflow", "version": "2.1"}', "The workflow has version 2.1; this program reads up to 1.x. Update Latentgraph to open it."],
     ["7", "The document is a number; a workflow is a JSON object. Start it with {."],
   ])("refuses %s", (text, message) => expect(messages(text)).toEqual([message]));

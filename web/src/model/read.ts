@@ -76,8 +76,7 @@ class Form {
   private isOurs(raw: JsonObject): boolean {
     const format = own<Json>(raw, "format"), version = own<Json>(raw, "version");
     if (format !== FORMAT) {
-      const named = format === undefined ? "it has no `format`" : `its \`format\` is ${short(format)}`;
-      this.note("not_a_workflow", ["format"], `This is no workflow: ${named}. Set \`format\` to "${FORMAT}".`);
+      this.note("not_a_workflow", ["format"], noWorkflow(raw, format));
       return false;
     }
     const numbers = typeof version === "string" ? /^([0-9]{1,4})\.([0-9]{1,4})$/.exec(version) : null;
@@ -218,6 +217,19 @@ class Form {
       this.note("unknown_field", [...path, key], message, { node });
     }
   }
+}
+
+/** What a document without our `format` is, and what to do. */
+function noWorkflow(raw: JsonObject, format: Json | undefined): string {
+  if (isComfyui(raw)) return "This is a workflow of ComfyUI, whose format is not read here. Build it anew from Latentgraph's nodes.";
+  const named = format === undefined ? "it has no `format`" : `its \`format\` is ${short(format)}`;
+  return `This is no workflow: ${named}. Set \`format\` to "${FORMAT}".`;
+}
+
+/** Whether it has the form of what ComfyUI's page saves, or of what it exports for the API: nodes with a `class_type`. */
+function isComfyui(raw: JsonObject): boolean {
+  if (Array.isArray(own<Json>(raw, "nodes")) && own<Json>(raw, "links") !== undefined) return true;
+  return Object.values(raw).some((value) => isObject(value) && own<Json>(value, "class_type") !== undefined);
 }
 
 function refers(value: Json): boolean {
