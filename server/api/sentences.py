@@ -53,6 +53,8 @@ _SENTENCES: Final = {
     "too_long": "has {length}. Send at most {max_length}.",
     "too_short": "has {length}. Send at least {min_length}.",
 }
+#: Where a part is put into a sentence; what a client sent is never read as such.
+_PART: Final = re.compile(r"\{([a-z_]+)\}")
 
 
 class Fault(NamedTuple):
@@ -88,7 +90,8 @@ def _predicate(errors: list[ErrorDetails], names: tuple[str, ...]) -> str:
     given, context = one["input"], one.get("ctx", {})
     name, known = (one["loc"][-1], names) if one["type"] == "extra_forbidden" else (given, _choices(context))
     form = FORMS.get(context.get("pattern", ""), "it as /v1/docs shows it")
-    return sentence.format(value=_found(given), known=_known(str(name), known), length=_length(given), form=form, **context)
+    parts = {**context, "value": _found(given), "known": _known(str(name), known), "length": _length(given), "form": form}
+    return _PART.sub(lambda match: str(parts[match[1]]), sentence)
 
 
 def _choices(context: Mapping[str, Any]) -> list[str]:

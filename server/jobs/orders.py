@@ -182,8 +182,8 @@ def _target(compiled: Compiled, target: str) -> int | Problem:
 def _refuse_deep(inputs: Mapping[str, Any]) -> None:
     deep = [name for name, value in inputs.items() if type(value) in (dict, list) and is_deeper_than(value, MOST_NESTED)]
     if deep:
-        message = "The value of {name} nests more than {most} deep. Flatten it."
-        raise WorkflowError(Problem("bad_named_input", message.format(name=name, most=MOST_NESTED), port=name) for name in deep)
+        most = f"nests more than {MOST_NESTED} deep. Flatten it."
+        raise WorkflowError(Problem("bad_named_input", f"The value of {name} {most}", port=name) for name in deep)
 
 
 def _long_texts(compiled: Compiled, most: int) -> list[Problem]:
