@@ -134,8 +134,6 @@ class Desk(Dispatch):
     async def submit(self, order: Order) -> Accepted:
         """Check an order and accept it durably: when this returns, the job is on the disk."""
         orders.check_form(order, self.limits)
-        if is_quick(order.document):
-            return await self._accept_quickly(order)
         return await self._to_the_end(self._accept_order(order))
 
     async def submit_all(self, wanted: Sequence[Order]) -> list[Accepted]:
@@ -187,7 +185,10 @@ class Desk(Dispatch):
     async def _accept_order(self, order: Order) -> Accepted:
         self._refuse_draining()
         specs = self._catalogue.specs
-        prepared = await self._in_thread(lambda: self._prepared(order, specs))
+        if is_quick(order.document):
+            prepared = self._prepared(order, specs)
+        else:
+            prepared = await self._in_thread(lambda: self._prepared(order, specs))
         return await self._accept(self._new(prepared, order), prepared)
 
     async def _accept_all(self, wanted: Sequence[Order]) -> list[Accepted]:
@@ -203,17 +204,6 @@ class Desk(Dispatch):
                 self._refuse_leaving(one)
             self._queue.admit_all({new.id: new.cost_s for new in news})
             return await self._kept_together(news)
-
-    async def _accept_quickly(self, order: Order) -> Accepted:
-        """The same for what is checked at once, without a task unless something is to be waited for."""
-        self._refuse_draining()
-        prepared = self._prepared(order, self._catalogue.specs)
-        new = self._new(prepared, order)
-        if prepared.compiled.files:
-            return await self._to_the_end(self._accept(new, prepared))
-        self._admit(new, prepared)
-        accepted = self._kept_at_once(new)
-        return accepted if accepted is not None else await self._to_the_end(self._kept_soon(new))
 
     def _prepared(self, order: Order, specs: Mapping[str, NodeSpec]) -> Prepared:
         return orders.prepare(order.document, order.inputs, order.targets, specs, self.limits)
@@ -243,8 +233,14 @@ class Desk(Dispatch):
         with self._naming(new.files):
             await self._refuse_missing(prepared.compiled)
             self._refuse_draining()
-            self._admit(new, prepared)
-            return self._kept_at_once(new) or await self._kept_soon(new)
+            self._refuse_leaving(prepared)
+            self._queue.admit(new.id, new.cost_s)
+            try:
+                accepted = await self._kept(self._store.accept(new))
+            except BaseException:
+                self._queue.release(new.id)
+                raise
+            return self._taken_in(new, accepted)
 
     @contextmanager
     def _naming(self, files: Sequence[str]) -> Iterator[None]:
@@ -256,11 +252,6 @@ class Desk(Dispatch):
             self._arriving_files.subtract(files)
             self._arriving_files += Counter()  # drops the zeros
 
-    def _admit(self, new: NewJob, prepared: Prepared) -> None:
-        """Keep a place in the queue for a job that is kept next."""
-        self._refuse_leaving(prepared)
-        self._queue.admit(new.id, new.cost_s)
-
     def _refuse_leaving(self, prepared: Prepared) -> None:
         for mention in self._leaving:
             if mention.is_in(prepared.compiled.document):
@@ -270,24 +261,6 @@ class Desk(Dispatch):
                     "the job again if this one is kept.",
                     retry_after_s=LEAVING_RETRY_S,
                 )
-
-    def _kept_at_once(self, new: NewJob) -> Accepted | None:
-        """Have an admitted job kept here and now; None if that would take a while."""
-        try:
-            accepted = self._store.accept_at_once(new)
-        except BaseException:
-            self._queue.release(new.id)
-            raise
-        return None if accepted is None else self._taken_in(new, accepted)
-
-    async def _kept_soon(self, new: NewJob) -> Accepted:
-        """Have an admitted job kept."""
-        try:
-            accepted = await self._kept(self._store.accept(new))
-        except BaseException:
-            self._queue.release(new.id)
-            raise
-        return self._taken_in(new, accepted)
 
     async def _kept_together(self, news: Sequence[NewJob]) -> list[Accepted]:
         """Have the admitted jobs of one request kept, all or none."""

@@ -31,7 +31,7 @@ from server.jobs.record import (
     JobState,
     NewJob,
 )  # fmt: skip
-from server.jobs.writer import Act, Committer, Lane, ReaderThread, WriteLane, WriterThread
+from server.jobs.writer import Act, Committer, Lane, ReaderThread, WriterThread
 from server.problems import Refusal
 
 _log = logging.getLogger("latentgraph.store")
@@ -45,8 +45,6 @@ KEEP_JOBS: Final = 10_000
 _FORGET_AFTER, _FORGET_AT_ONCE = 64, 200
 #: The uptime is written down in steps of so many seconds: what expires by it takes hours.
 _UPTIME_STEP_S: Final = 1.0
-#: Jobs with longer documents are for the writer's thread: it compresses them.
-_AT_ONCE_BYTES: Final = 64 * 1024
 #: Shorter texts are kept as they are: compressing them takes longer than writing what it saves.
 _PLAIN_BYTES: Final = 2048
 #: How they begin; zlib never begins so (RFC 1950: 0x78).
@@ -82,7 +80,7 @@ class JobStore:
 
     def __init__(
         self, path: Path, *, keep_jobs: int = KEEP_JOBS, clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic, lanes: tuple[Callable[[Committer], WriteLane], Callable[[Path], Lane]] = (WriterThread, ReaderThread),
+        monotonic: Callable[[], float] = time.monotonic, lanes: tuple[Callable[[Committer], Lane], Callable[[Path], Lane]] = (WriterThread, ReaderThread),
     ) -> None:  # fmt: skip
         self.path, self.keep_jobs = path, keep_jobs
         self._clock, self._monotonic = clock, monotonic
@@ -118,12 +116,6 @@ class JobStore:
     def accept(self, job: NewJob) -> Future[Accepted]:
         """Keep a job, or give the one that its Idempotency-Key stands for. Refused with `idempotency_mismatch`."""
         return self._writes.submit(self._accepting(job), lambda connection: _unmake(connection, job.id))
-
-    def accept_at_once(self, job: NewJob) -> Accepted | None:
-        """The same, done when it returns; None if that would take a while, or the disk does not take it: then `accept` is asked."""
-        if len(job.document) > _AT_ONCE_BYTES:
-            return None
-        return self._writes.at_once(self._accepting(job), lambda connection: _unmake(connection, job.id))
 
     def accept_all(self, jobs: Sequence[NewJob]) -> Future[list[Accepted]]:
         """The same for the jobs of one request: all of them are kept, or none."""

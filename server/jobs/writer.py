@@ -6,7 +6,6 @@ it works again.
 
 from __future__ import annotations
 
-import math
 import queue
 import sqlite3
 import threading
@@ -14,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from traceback import clear_frames
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -28,23 +26,15 @@ Act = Callable[[sqlite3.Connection], T]
 
 #: A transaction of at most so many writes: the first of them does not wait for ever.
 MOST_IN_ONE: Final = 500
-#: A commit that takes no longer is quick, and a write that comes so long after the last comes alone.
-QUICK_S: Final = 0.002
-REST_S: Final = 0.001
-#: After a commit that was not quick nothing is carried out at once for so many times as long as it took.
-_WARY: Final = 1000
-#: Commits after which the log is carried into the database; SQLite itself does so after 1000 pages, in the midst of a commit.
+#: Transactions after which the log is carried into the database. SQLite itself does so after 1000 pages, before it answers.
 CARRY_AFTER: Final = 50
-#: A database that another program holds is tried again so often.
-_LOOK_AGAIN_S: Final = 0.01
 
 
 class Write(NamedTuple):
     """One write: what it does, whom it answers, and what takes it back if it was told failed but proves committed."""
 
     act: Act[Any]
-    #: None: who brought it carries it out and has the answer then.
-    future: Future[Any] | None
+    future: Future[Any]
     undo: Act[None] | None
 
 
@@ -56,13 +46,6 @@ class Lane(Protocol):
 
     def close(self) -> None:
         """Carry out what waits, then let go of the file."""
-
-
-class WriteLane(Lane, Protocol):
-    """A lane for writes."""
-
-    def at_once(self, act: Act[T], undo: Act[None] | None = None) -> T | None:
-        """What `act` gives, carried out here and now where that takes next to no time; None: it is to be submitted."""
 
 
 class _Doubt(NamedTuple):
@@ -81,75 +64,40 @@ class Committer:
 
     def __init__(self, path: Path, at_end: Act[None] = lambda _: None) -> None:
         self._path, self._at_end = path, at_end
-        self._connection: sqlite3.Connection | None = _opened(path)
+        self._connection: sqlite3.Connection | None = schema.connect(path)
         self._number = _batch_of(self._connection)
         self._doubt: _Doubt | None = None
         self._outcomes: list[Any] = []
         #: Why the last transaction failed; "" while all is well.
         self.error = ""
-        #: `time.monotonic` of the last commit, and from when on one may be made at once: not before one was seen to be quick.
-        self.committed_at, self._at_once_from = time.monotonic(), math.inf
-        #: Commits since the log was carried into the database.
+        #: `time.monotonic` of the last commit.
+        self.committed_at = time.monotonic()
+        #: Transactions since the log was carried into the database.
         self._uncarried = 0
 
-    def at_once(self, act: Act[T], undo: Act[None] | None) -> T | None:
-        """What a write gives that is carried out here and now; None if that might take long, or the disk does not take it.
-
-        None stands for a write that is to be committed by `commit`: then it is as if nothing was done. It might take long
-        if a commit was slow not long ago, if another program holds the database, if the log is to be carried over, or if
-        the last commit was just now: where writes come one upon the other, they are to share transactions. Raises the
-        write's own error.
-        """
-        connection, now = self._connection, time.monotonic()
-        if connection is None or now < self._at_once_from or now - self.committed_at < REST_S or self.has_long_log:
-            return None
-        write = Write(act, None, undo)
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Carry the writes out in one transaction, then answer each: with what it gave, its own error, or the disk's refusal."""
+        writes = [write for write in writes if write.future.set_running_or_notify_cancel()]
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            self._carry_out(connection, [write])
-        except Exception as error:
-            self._take_back(error, [write])
-            return None
-        [outcome] = self._outcomes
-        if isinstance(outcome, Exception):
-            raise outcome
-        given: T = outcome
-        return given
-
-    @property
-    def has_long_log(self) -> bool:
-        """Whether `carry_log` is to be called."""
-        return self._uncarried >= CARRY_AFTER
-
-    def carry_log(self) -> None:
-        """Carry what the log holds into the database, as far as no reader needs it. No write waits for it."""
-        self._uncarried = 0
-        if self._connection is not None:
-            with suppress(sqlite3.Error):  # the log has it, and the next commit tells what is wrong
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-    def commit(self, writes: Sequence[Write], then: Callable[[], None] = lambda: None) -> None:
-        """Carry the writes out in one transaction, then answer each: with what it gave, its own error, or the disk's refusal.
-
-        `then` is called in between.
-        """
-        writes = [write for write in writes if write.future is not None and write.future.set_running_or_notify_cancel()]
-        outcomes = self._outcomes_of(writes)
-        then()
+            self._carry_out(self._open(), writes)
+            outcomes: list[Any] = self._outcomes
+            self.error = ""
+        except Exception as error:  # whatever it is: who waits must be answered, and the thread must live on
+            outcomes = self._after(error, writes)
         for write, outcome in zip(writes, outcomes, strict=True):
-            assert write.future is not None
             if isinstance(outcome, Exception):
                 write.future.set_exception(outcome)
             else:
                 write.future.set_result(outcome)
+        if self._uncarried >= CARRY_AFTER:  # only now: nobody is to wait for it
+            self._carry_log()
 
-    def _outcomes_of(self, writes: Sequence[Write]) -> list[Any]:
-        try:
-            self._carry_out(self._open(), writes)
-            self.error = ""
-            return self._outcomes
-        except Exception as error:  # whatever it is: who waits must be answered, and the thread must live on
-            return self._after(error, writes)
+    def _carry_log(self) -> None:
+        """Carry what the log holds into the database, as far as no reader needs it."""
+        self._uncarried = 0
+        if self._connection is not None:
+            with suppress(sqlite3.Error):  # the log has it all, and the next commit tells what is wrong
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -161,61 +109,44 @@ class Committer:
     def _carry_out(self, connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
         self._outcomes = []
         before = connection.total_changes
-        if not connection.in_transaction:
-            _begin(connection)
+        connection.execute("BEGIN IMMEDIATE")
         for write in writes:
-            self._outcomes.append(_one(connection, write.act, len(writes) == 1))
-        if not connection.in_transaction:  # the only write failed, and everything was rolled back with it
-            return
+            self._outcomes.append(_one(connection, write.act))
         if connection.total_changes == before:
             connection.execute("ROLLBACK")
             return
         self._at_end(connection)
         connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'batch'")
-        started = time.monotonic()
         connection.execute("COMMIT")
         self._number += 1
         self._uncarried += 1
-        self.committed_at = now = time.monotonic()
-        if now - started > QUICK_S:
-            self._at_once_from = now + _WARY * (now - started)
-        elif self._at_once_from == math.inf:
-            self._at_once_from = now
+        self.committed_at = time.monotonic()
 
     def _after(self, error: Exception, writes: Sequence[Write]) -> list[Any]:
+        self.error = schema.refusal_of(error).message
         failed = [schema.refusal_of(error) for _ in writes]  # one each: a raise adds frames to an error
-        if not self._take_back(error, writes):
-            return failed
-        doubt, self._doubt = self._doubt, None  # what was committed counts: nobody was told anything yet
-        assert doubt is not None
-        try:
-            self._open()
-        except (sqlite3.Error, OSError, Refusal):
-            self._doubt = doubt
-            return failed
-        return self._outcomes if self._number >= doubt.number else failed
-
-    def _take_back(self, error: Exception, writes: Sequence[Write]) -> bool:
-        """Leave nothing of a transaction that failed; True if it may have been committed nevertheless.
-
-        Then the connection is given up and `_settle` takes the writes back: a second sync that succeeds proves nothing of
-        what the first one was to write (PostgreSQL's lesson of 2018), and what counts is what a new connection finds.
-        """
-        self.error, self._at_once_from = schema.refusal_of(error).message, math.inf
         connection = self._connection
-        if connection is None:  # it had not begun
-            return False
+        if connection is None:
+            return failed
         if not schema.is_undecided(error):
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            return False
+            return failed
+        # A second sync that succeeds proves nothing of what the first one was to write (PostgreSQL's lesson of 2018): what
+        # counts is what a new connection finds.
+        number = self._number + 1
         self.close()
-        self._doubt = _Doubt(self._number + 1, [write.undo for write in writes if write.undo is not None])
-        return True
+        self._doubt = _Doubt(number, [])
+        try:
+            self._open()
+        except (sqlite3.Error, OSError, Refusal):
+            self._doubt = _Doubt(number, [write.undo for write in writes if write.undo is not None])
+            return failed
+        return self._outcomes if self._number >= number else failed
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            connection = _opened(self._path)
+            connection = schema.connect(self._path)
             try:
                 self._settle(connection)
             except BaseException:
@@ -229,7 +160,7 @@ class Committer:
         self._number = _batch_of(connection)
         doubt = self._doubt
         if doubt is not None and self._number >= doubt.number and doubt.undos:
-            _begin(connection)
+            connection.execute("BEGIN IMMEDIATE")
             for undo in doubt.undos:
                 undo(connection)
             connection.execute("COMMIT")
@@ -237,17 +168,12 @@ class Committer:
 
 
 class WriterThread:
-    """The lane for writes: one thread that takes all that wait at once.
-
-    `at_once` carries a write out in the caller's thread: two changes of threads take about as long as a quick commit.
-    """
+    """The lane for writes: one thread that takes all that wait at once."""
 
     def __init__(self, committer: Committer) -> None:
         self._committer = committer
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._lock, self._is_closed = threading.Lock(), False
-        #: Writes that the thread has not carried out.
-        self._pending = 0
         # A daemon: a disk that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="jobs-writer", daemon=True)
         self._thread.start()
@@ -259,14 +185,8 @@ class WriterThread:
             if self._is_closed:
                 future.set_exception(_closed())
             else:
-                self._pending += 1
                 self._waiting.put(Write(act, future, undo))
         return future
-
-    def at_once(self, act: Act[T], undo: Act[None] | None = None) -> T | None:
-        """What `act` gives, carried out here and now; None, while others wait or it may take long: it is to be submitted."""
-        with self._lock:  # the thread takes nothing meanwhile
-            return None if self._pending or self._is_closed else self._committer.at_once(act, undo)
 
     def close(self) -> None:
         """Write what waits, then let go of the file."""
@@ -285,22 +205,10 @@ class WriterThread:
                     break
             writes = [write for write in batch if write is not None]
             if writes:
-                self._committer.commit(writes, partial(self._carried_out, len(writes)))
-                self._carry_log()
+                self._committer.commit(writes)
             if batch[-1] is None:
                 self._committer.close()
                 return
-
-    def _carry_log(self) -> None:
-        if self._committer.has_long_log:
-            with self._lock:
-                self._pending += 1  # nothing passes it
-            self._committer.carry_log()
-            self._carried_out(1)
-
-    def _carried_out(self, count: int) -> None:
-        with self._lock:
-            self._pending -= count
 
 
 class ReaderThread:
@@ -361,42 +269,17 @@ def _in_one_view(connection: sqlite3.Connection, act: Act[T]) -> T:
         connection.execute("ROLLBACK")
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """A connection that tells at once that another program holds the database, see `_begin`."""
-    connection = schema.connect(path)
-    connection.execute("PRAGMA busy_timeout = 0")
-    return connection
-
-
-def _begin(connection: sqlite3.Connection) -> None:
-    """Begin a transaction that writes; if another program has one, wait for it for `schema.BUSY_SECONDS`."""
-    end = time.monotonic() + schema.BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-        time.sleep(_LOOK_AGAIN_S)
-
-
-def _one(connection: sqlite3.Connection, act: Act[Any], is_alone: bool) -> Any:
-    """What one write gives, or its error, which it has to itself: if it is alone, the transaction is over then.
-
-    A failing disk is everybody's: it is raised.
-    """
-    if not is_alone:
-        connection.execute("SAVEPOINT one")
+def _one(connection: sqlite3.Connection, act: Act[Any]) -> Any:
+    """What one write gives, or its error, which it has to itself. A failing disk is everybody's: it is raised."""
+    connection.execute("SAVEPOINT one")
     try:
         outcome = act(connection)
     except Exception as error:  # reported as this write's result
         if schema.is_of_the_disk(error):
             raise
-        connection.execute("ROLLBACK" if is_alone else "ROLLBACK TO one")
+        connection.execute("ROLLBACK TO one")
         outcome = error
-    if not is_alone:
-        connection.execute("RELEASE one")
+    connection.execute("RELEASE one")
     return outcome
 
 

@@ -724,44 +724,16 @@ FAULTS: Final = (
         '        writes.clear(), self._outcomes.clear()\n        connection.execute("COMMIT")\n        self._number += 1\n', (JOBS["store"], JOBS_KILLED),
     ),
     Fault(
-        "a write passes those that wait", "server/jobs/writer.py",
-        "return None if self._pending or self._is_closed else", "return None if self._is_closed else", (JOBS["store"],),
+        "a job that the disk refused keeps its place", "server/jobs/desk.py",
+        "                accepted = await self._kept(self._store.accept(new))\n"
+        "            except BaseException:\n                self._queue.release(new.id)\n",
+        "                accepted = await self._kept(self._store.accept(new))\n            except BaseException:\n", (JOBS["desk"],),
     ),
     Fault(
-        "the loop waits for a slow disk", "server/jobs/writer.py",
-        "now < self._at_once_from or ", "", (JOBS["store"],),
-    ),
-    Fault(
-        "writes that come in a row do not share transactions", "server/jobs/writer.py",
-        " or now - self.committed_at < REST_S", "", (JOBS["store"],),
-    ),
-    Fault(
-        "a disk that failed is taken for a quick one", "server/jobs/writer.py",
-        "self.error, self._at_once_from = schema.refusal_of(error).message, math.inf",
-        "self.error = schema.refusal_of(error).message", (JOBS["store"],),
-    ),
-    Fault(
-        "who brings a job carries the log over", "server/jobs/writer.py",
-        " or self.has_long_log", "", (JOBS["store"],),
-    ),
-    Fault(
-        "what was committed although it was told to have failed stays", "server/jobs/writer.py",
-        "[write.undo for write in writes if write.undo is not None]", "[]", (JOBS["store"],),
-    ),
-    Fault(
-        "the writer's log is carried over while another writes", "server/jobs/writer.py",
-        "            with self._lock:\n                self._pending += 1  # nothing passes it\n"
-        "            self._committer.carry_log()\n            self._carried_out(1)\n",
-        "            self._committer.carry_log()\n", (JOBS["store"],),
-    ),
-    Fault(
-        "the loop compresses long documents", "server/jobs/store.py",
-        "if len(job.document) > _AT_ONCE_BYTES:", "if False:", (JOBS["store"],),
-    ),
-    Fault(
-        "a job that was refused at once keeps its place", "server/jobs/desk.py",
-        "            accepted = self._store.accept_at_once(new)\n        except BaseException:\n            self._queue.release(new.id)\n",
-        "            accepted = self._store.accept_at_once(new)\n        except BaseException:\n", (JOBS["desk"],),
+        "who waits for a commit waits for the log to be carried over", "server/jobs/writer.py",
+        "        self._number += 1\n        self._uncarried += 1\n",
+        "        self._number += 1\n        self._uncarried += 1\n"
+        "        if self._uncarried >= CARRY_AFTER:\n            self._carry_log()\n", (JOBS["store"],),
     ),
     Fault(
         "a short document has no checksum", "server/jobs/store.py",
@@ -781,7 +753,7 @@ FAULTS: Final = (
     ),
     Fault(
         "a failed sync is taken for a commit that failed", "server/jobs/writer.py",
-        "return self._outcomes if self._number >= doubt.number else failed", "return failed", (JOBS["store"], JOBS["simulation"]),
+        "return self._outcomes if self._number >= number else failed", "return failed", (JOBS["store"], JOBS["simulation"]),
     ),
     Fault(
         "an ended job may end again", "server/jobs/schema.py",

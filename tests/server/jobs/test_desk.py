@@ -60,7 +60,7 @@ def test_without_an_engine_jobs_are_accepted_and_wait_for_one(home: Path) -> Non
 
 
 @pytest.mark.parametrize("key", [None, ("again", b"")])
-def test_a_job_that_the_disk_refuses_at_once_takes_no_place_in_the_queue(
+def test_a_job_that_the_disk_refuses_takes_no_place_in_the_queue(
     home: Path, monkeypatch: pytest.MonkeyPatch, key: tuple[str, bytes] | None
 ) -> None:
     def full(_: object) -> None:
@@ -69,7 +69,7 @@ def test_a_job_that_the_disk_refuses_at_once_takes_no_place_in_the_queue(
     async def work() -> None:
         async with office(home, engine=False) as made:
             with monkeypatch.context() as broken:
-                broken.setattr(made.store, "accept_at_once", full)
+                broken.setattr(made.store, "accept", full)
                 with pytest.raises(Refusal, match="The disk is full"):
                     await made.desk.submit(order(idempotency=key))
             assert (made.desk._queue._reserved, made.desk.queue_facts().seconds) == ({}, 0.0)
@@ -388,17 +388,16 @@ def test_a_job_that_waits_or_runs_is_told_to_who_removes_its_model(home: Path) -
 
 
 @pytest.mark.spec("K13")
-def test_a_job_that_is_being_kept_when_its_model_shall_leave_is_seen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one that was admitted and has not come to the store: both requests are taken up in one turn of the loop."""
+def test_a_job_that_is_being_kept_when_its_model_shall_leave_is_seen(home: Path) -> None:
+    """One that was admitted and of which the desk has not heard yet that it is on the disk."""
 
     async def work() -> None:
         async with office(home, engine=False) as made:
-            monkeypatch.setattr(made.store, "accept_at_once", lambda new: None)
             submitting = asyncio.ensure_future(made.desk.submit(order(document=a_drawing(prompt="mine"))))
-            leaving = made.desk.leaving("mine")
-            user, accepted = await asyncio.gather(asyncio.ensure_future(leaving.__aenter__()), submitting)
-            assert user == accepted.job.id
-            await leaving.__aexit__(None, None, None)
+            while not made.desk._queue._reserved:
+                await asyncio.sleep(0)
+            async with made.desk.leaving("mine") as user:
+                assert user == (await submitting).job.id
 
     run(work())
 

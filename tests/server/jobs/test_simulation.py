@@ -47,18 +47,8 @@ class SimWrites:
         self.waiting.append(write)
         return write.future
 
-    def at_once(self, act: Act[Any], undo: Act[None] | None = None) -> Any:
-        if self.waiting or self.world.is_dead or self.world.draw.random() < 0.5:
-            return None
-        write = Write(act, Future(), undo)
-        self.commit_all([write])
-        return write.future.result(0)
-
     def commit(self) -> None:
         writes, self.waiting = self.waiting, []
-        self.commit_all(writes)
-
-    def commit_all(self, writes: list[Write]) -> None:
         fault = self.world.fault()
         real = self.committer._carry_out
         if fault:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sqlite3
 import stat
@@ -533,205 +532,36 @@ def test_a_write_after_the_close_is_refused_and_not_left_waiting(open_store: Ope
         value(store.accept(new()))
 
 
-# ---- writes that come alone ----
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch, store: JobStore) -> JobStore:
-    """A store that takes every disk for quick and every write for one that comes alone, after its first commit."""
-    monkeypatch.setattr(writer, "QUICK_S", 1e9)
-    monkeypatch.setattr(writer, "REST_S", 0.0)
-    accepted(store)
-    return store
-
-
-def jobs_in(store: JobStore) -> set[str]:
-    return {row[0] for row in raw(store, "SELECT id FROM jobs")}
-
-
-def test_a_job_that_comes_alone_is_kept_by_who_brings_it(quick: JobStore) -> None:
-    threads: list[str] = []
-    given = quick._writes.at_once(lambda connection: threads.append(threading.current_thread().name) or "given")
-    assert (given, threads) == ("given", [threading.current_thread().name])
-    job = new()
-    kept = quick.accept_at_once(job)
-    assert kept is not None
-    assert (kept.job.id, kept.replayed, job.id in jobs_in(quick)) == (job.id, False, True)
-
-
-def test_nothing_is_kept_at_once_before_the_disk_was_seen_to_be_quick(open_store: OpenStore) -> None:
-    store = open_store()
-    assert store.accept_at_once(new()) is None
-    assert jobs_in(store) == set()
-
-
-def test_writes_in_a_row_are_for_the_thread(quick: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "REST_S", math.inf)
-    before = jobs_in(quick)
-    assert quick.accept_at_once(new()) is None
-    assert jobs_in(quick) == before
-
-
-def test_after_a_slow_commit_writes_are_for_the_thread_for_many_times_as_long(
-    quick: JobStore, monkeypatch: pytest.MonkeyPatch
+def test_the_log_is_carried_into_the_database_after_whoever_waits_has_the_answer(
+    store: JobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(writer.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(writer, "QUICK_S", 0.002)
-    connection = Slow(quick.committer._connection, now)
-    quick.committer._connection = connection  # type: ignore[assignment]
-    for seconds, wary_s in ((0.003, 3.0), (0.05, 50.0)):
-        connection.seconds = seconds
-        accepted(quick)
-        connection.seconds = 0.001
-        now[0] += wary_s - 1
-        accepted(quick)  # a quick one changes nothing of that
-        assert quick.accept_at_once(new()) is None
-        now[0] += 1
-        assert quick.accept_at_once(new()) is not None
-
-
-def test_a_long_document_is_for_the_thread_which_compresses_it(quick: JobStore) -> None:
-    document = b'{"text":"' + b"a" * 70_000 + b'"}'
-    assert quick.accept_at_once(new(document=document)) is None
-    job = value(quick.accept(new(document=document))).job
-    assert value(quick.document(job.id)) == document
-
-
-def test_the_log_is_carried_over_by_the_thread_after_it_has_answered(quick: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def in_the_file() -> set[str]:
-        file = sqlite3.connect(f"file:{quick.path}?immutable=1", uri=True)  # without the log
-        found = {row[0] for row in file.execute("SELECT id FROM jobs")}
+        file = sqlite3.connect(f"file:{store.path}?immutable=1", uri=True)  # without the log
+        found = {row[0] for row in file.execute("SELECT node_type FROM costs")}
         file.close()
         return found
 
-    monkeypatch.setattr(writer, "CARRY_AFTER", 3)
-    kept = quick.accept_at_once(new())
-    second = quick.accept_at_once(new())
-    assert kept is not None
-    assert second is not None
-    assert quick.accept_at_once(new()) is None  # three commits with the fixture's
-    assert in_the_file() == set()
-    accepted(quick)
-    accepted(quick)  # taken up when the log was carried over
-    assert {kept.job.id, second.job.id} <= in_the_file()
-    assert quick.accept_at_once(new()) is not None
+    monkeypatch.setattr(writer, "CARRY_AFTER", 2)
+    committer, future = Committer(store.path), Future[Any]()
+    carry, seen = committer._carry_log, list[tuple[bool, set[str]]]()
+    monkeypatch.setattr(committer, "_carry_log", lambda: (seen.append((future.done(), in_the_file())), carry()))
+    committer.commit([Write(lambda connection: connection.execute("INSERT INTO costs VALUES ('first', '[]')"), Future(), None)])
+    assert seen == []
+    committer.commit([Write(lambda connection: connection.execute("INSERT INTO costs VALUES ('second', '[]')"), future, None)])
+    committer.close()
+    assert (seen, in_the_file()) == ([(True, set())], {"first", "second"})
 
 
-def test_a_write_does_not_pass_the_log_that_is_carried_over(quick: JobStore) -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    class Carrying:
-        commit, at_once = quick.committer.commit, quick.committer.at_once
-        has_long_log = True
-
-        def carry_log(self) -> None:
-            begun.set()
-            assert may_end.wait(PATIENCE)
-            self.has_long_log = False
-
-        def close(self) -> None:
-            pass
-
-    lane = writer.WriterThread(Carrying())  # type: ignore[arg-type]
-    assert value(lane.submit(lambda _: "answered before")) == "answered before"
-    assert begun.wait(PATIENCE)
-    assert lane.at_once(lambda _: "passed") is None
-    may_end.set()
-    assert value(lane.submit(lambda _: "second")) == "second"
-    assert lane.at_once(lambda _: "at once") == "at once"
-    lane.close()
-
-
-def test_a_write_does_not_pass_those_that_wait(quick: JobStore) -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    class Held:
-        has_long_log = False
-
-        def commit(self, writes: list[Write], then: Callable[[], None]) -> None:
-            begun.set()
-            assert may_end.wait(PATIENCE)
-            quick.committer.commit(writes, then)
-
-        def at_once(self, act: Callable[[sqlite3.Connection], str], undo: object) -> str | None:
-            return quick.committer.at_once(act, None)
-
-        def close(self) -> None:
-            pass
-
-    lane = writer.WriterThread(Held())  # type: ignore[arg-type]
-    first = lane.submit(lambda _: "first")
-    assert begun.wait(PATIENCE)
-    assert lane.at_once(lambda _: "passed") is None
-    may_end.set()
-    assert value(first) == "first"
-    assert lane.at_once(lambda _: "at once") == "at once"
-    lane.close()
-
-
-def test_a_database_that_another_program_holds_is_not_waited_for(quick: JobStore) -> None:
-    other = sqlite3.connect(quick.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    assert quick.accept_at_once(new()) is None
-    waiting = quick.accept(new())
-    other.execute("ROLLBACK")
-    other.close()
-    assert value(waiting).job.id in jobs_in(quick)
-
-
-def test_a_database_that_another_program_keeps_is_told(quick: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "BUSY_SECONDS", 0.0)
-    other = sqlite3.connect(quick.path, isolation_level=None)
+def test_a_database_that_another_program_keeps_is_told(store: JobStore) -> None:
+    assert store.committer._connection is not None
+    store.committer._connection.execute("PRAGMA busy_timeout = 0")
+    other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(Refusal, match="Another program holds the job database"):
-        value(quick.accept(new()))
+        value(store.accept(new()))
     other.close()
-    assert accepted(quick) in jobs_in(quick)
-
-
-def test_a_write_of_its_own_that_is_refused_leaves_nothing(quick: JobStore) -> None:
-    def bad(connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO costs VALUES ('bad', '[1]')")
-        raise Refusal("conflict", "no")
-
-    with pytest.raises(Refusal, match="no"):
-        quick._writes.at_once(bad)
-    assert isinstance(quick._writes.submit(bad).exception(PATIENCE), Refusal)
-    assert value(quick.costs()) == {}
-    assert quick.accept_at_once(new()) is not None
-
-
-@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR])
-def test_a_disk_that_fails_is_left_to_the_thread(quick: JobStore, code: int) -> None:
-    """Opening the database anew takes its time, and only the thread may take it."""
-    failing(quick, code, after=False)
-    job = new()
-    assert quick.accept_at_once(job) is None
-    assert job.id not in jobs_in(quick)
-    assert quick.committer.error != ""
-    assert quick.accept_at_once(job) is None
-    assert value(quick.accept(job)).job.id == job.id
-    assert quick.committer.error == ""
-    assert quick.accept_at_once(new()) is not None
-
-
-def test_what_was_committed_at_once_although_the_disk_said_no_is_taken_back_before_anything_else(quick: JobStore) -> None:
-    for bring_again in (True, False):
-        failing(quick, sqlite3.SQLITE_IOERR, after=True)
-        job = new(idempotency=("key", b"digest"))
-        assert quick.accept_at_once(job) is None
-        assert job.id in jobs_in(quick)
-        kept = value(quick.accept(job if bring_again else new(idempotency=job.idempotency)))
-        assert not kept.replayed
-        assert (job.id in jobs_in(quick)) is bring_again
-        assert kept.job.id in jobs_in(quick)
-        raw(quick, "DELETE FROM keys")
-
-
-def test_a_closed_store_keeps_nothing_at_once(quick: JobStore) -> None:
-    quick.close()
-    assert quick.accept_at_once(new()) is None
+    id = accepted(store)
+    assert raw(store, "SELECT id FROM jobs") == [(id,)]
 
 
 # ---- opening ----
@@ -885,22 +715,6 @@ class Failing:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
-
-
-class Slow:
-    """A connection whose commits take `seconds` of a clock that is turned by hand."""
-
-    def __init__(self, connection: sqlite3.Connection | None, now: list[float]) -> None:
-        assert connection is not None
-        self._connection, self._now, self.seconds = connection, now, 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-    def execute(self, query: str, *values: Any) -> sqlite3.Cursor:
-        if query == "COMMIT":
-            self._now[0] += self.seconds
-        return self._connection.execute(query, *values)
 
 
 def failing(store: JobStore, code: int, *, after: bool) -> None:

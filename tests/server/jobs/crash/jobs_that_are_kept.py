@@ -36,9 +36,6 @@ class Batch:
         self.writes.append(Write(act, Future(), undo))
         return self.writes[-1].future
 
-    def at_once(self, act: Act[Any], undo: Act[None] | None = None) -> Any:
-        raise AssertionError("what is told here is told before it is asked")
-
     def commit(self) -> None:
         writes, self.writes = self.writes, []
         self.committer.commit(writes)
