@@ -99,7 +99,7 @@ async def generate_images(call: Call, body: ImagesRequest) -> Answer[ImagesView]
     keys = _keys(call, body.n, lambda: {"generations": body.model_dump(mode="json")})
 
     async def submit() -> list[Accepted]:
-        document = await call.services.workflows.document(body.model)
+        document = await _workflow(call, body.model)
         return await _submit(call, document, body, dict(body.inputs) | _size_inputs(document, body.size), keys)
 
     return await _draw(call, body, keys, submit)
@@ -130,7 +130,7 @@ async def edit_images(call: Call) -> Answer[ImagesView]:
     keys = _keys(call, body.n, lambda: {"edits": fields, "files": digests})
 
     async def submit() -> list[Accepted]:
-        document = await call.services.workflows.document(body.model)
+        document = await _workflow(call, body.model)
         extra = {name: value for name, value in fields.items() if name not in _OWN and name != "prompt"}
         typed = {name: _typed(call, document, name, value) for name, value in extra.items()}
         inputs = {"prompt": body.prompt, **typed, **files, **_size_inputs(document, body.size)}
@@ -191,6 +191,17 @@ def _size_inputs(document: Document, size: str) -> dict[str, Any]:  # Any: plain
     raise Refusal(
         "invalid", "The workflow has no named inputs `width` and `height`. Add them, or leave `size` out.", pointer="/size"
     )
+
+
+async def _workflow(call: Call, name: str) -> Document:
+    """The workflow that `model` names. Raises Refusal as the library does; the field's name makes one think of models."""
+    try:
+        return await call.services.workflows.document(name)
+    except Refusal as refusal:
+        if refusal.code == "not_found":
+            refusal.message += " `model` is the name of a saved workflow here."
+            refusal.pointer = "/model"
+        raise
 
 
 def _keys(call: Call, n: int, matter: Callable[[], Any]) -> list[Key]:  # Any: plain JSON

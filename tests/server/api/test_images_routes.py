@@ -164,7 +164,7 @@ def test_a_workflow_without_a_picture_is_told(home):
 @pytest.mark.parametrize(
     ("body", "status", "detail"),
     [
-        ({"model": "nothing"}, 404, 'There is no workflow "nothing".'),
+        ({"model": "nothing"}, 404, 'There is no workflow "nothing". `model` is the name of a saved workflow here.'),
         ({"stepps": 3}, 422, 'The workflow draw has no named input "stepps".'),
         ({"size": "64x64", "model": "plain"}, 422, "The workflow has no named inputs `width` and `height`. Add them"),
         ({"size": "0x64"}, 422, 'The body\'s /size is "0x64". Write width x height in pixels, as 1024x768, or auto.'),
