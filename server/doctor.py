@@ -144,8 +144,9 @@ def _settings(workspace: Workspace) -> Iterator[Finding]:
         return
     for name, value, source in loaded.sources:
         yield Finding("ok", f"setting {name}", f"{'none' if value in _NOTHING else value} ({source})")
-    shortage = loaded.settings.limits().shortage(open_files().most)
-    enough = f"the system allows {open_files().most}, which is enough for max_connections"
+    most = open_files().most
+    shortage = loaded.settings.limits().shortage(most)
+    enough = f"the system allows {most}, which is enough for max_connections"
     yield Finding("note" if shortage else "ok", "open files", shortage or enough)
     if not workspace.home.is_dir():
         return

@@ -120,3 +120,8 @@ def too_many_nodes(found: str, most: int) -> Refusal:
     """The refusal of a workflow that has more nodes (`found`: "11 nodes") than the setting `max_nodes` says."""
     message = f"The workflow has {found}; at most {most} are taken. Split it, or raise max_nodes in the settings."
     return Refusal("too_large", message, max_nodes=most)
+
+
+def pointer_of(path: Iterable[str | int]) -> str:
+    """A path as a JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)

@@ -18,7 +18,7 @@ from server.api.body import declared_length, read_body, too_large
 from server.api.models import Model
 from server.api.route import JSON, Answer, Call, Route
 from server.api.sentences import faults_of
-from server.problems import Refusal
+from server.problems import Refusal, pointer_of
 
 # Any, in this module: types and values that handlers declare.
 
@@ -232,11 +232,6 @@ def parse_json(content: bytes) -> Any:
         position = f"line {flaw.line}, column {flaw.column}"
         text = f"{flaw.found} at {position} of the body. {advice}"
         raise Refusal("malformed", text, pointer=pointer_of(flaw.path)) from None
-
-
-def pointer_of(path: tuple[str | int, ...]) -> str:
-    """A path as a JSON pointer (RFC 6901)."""
-    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 def bind(routes: list[Route]) -> dict[Route, Binding]:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -196,14 +197,10 @@ class Desk(Dispatch):
         specs = self._catalogue.specs
         prepared = await self._in_thread(lambda: [self._prepared(order, specs) for order in wanted])
         news = [self._new(one, order) for one, order in zip(prepared, wanted, strict=True)]
-        with self._naming([file for new in news for file in new.files]):
-            for one in prepared:
-                await self._refuse_missing(one.compiled)
-            self._refuse_draining()
-            for one in prepared:
-                self._refuse_leaving(one)
-            self._queue.admit_all({new.id: new.cost_s for new in news})
-            return await self._kept_together(news)
+        with self._naming(news):
+            await self._admit(news, prepared)
+            accepted = await self._kept_admitted(news, lambda: self._store.accept_all(news))
+            return [self._taken_in(*one) for one in zip(news, accepted, strict=True)]
 
     def _prepared(self, order: Order, specs: Mapping[str, NodeSpec]) -> Prepared:
         return orders.prepare(order.document, order.inputs, order.targets, specs, self.limits)
@@ -230,27 +227,29 @@ class Desk(Dispatch):
         return await self._accept(new, prepared)
 
     async def _accept(self, new: NewJob, prepared: Prepared) -> Accepted:
-        with self._naming(new.files):
-            await self._refuse_missing(prepared.compiled)
-            self._refuse_draining()
-            self._refuse_leaving(prepared)
-            self._queue.admit(new.id, new.cost_s)
-            try:
-                accepted = await self._kept(self._store.accept(new))
-            except BaseException:
-                self._queue.release(new.id)
-                raise
-            return self._taken_in(new, accepted)
+        with self._naming([new]):
+            await self._admit([new], [prepared])
+            return self._taken_in(new, await self._kept_admitted([new], lambda: self._store.accept(new)))
 
     @contextmanager
-    def _naming(self, files: Sequence[str]) -> Iterator[None]:
+    def _naming(self, news: Sequence[NewJob]) -> Iterator[None]:
         """Uploads count as named from before the look to after the commit: what is here now must not go meanwhile."""
+        files = [file for new in news for file in new.files]
         self._arriving_files.update(files)
         try:
             yield
         finally:
             self._arriving_files.subtract(files)
             self._arriving_files += Counter()  # drops the zeros
+
+    async def _admit(self, news: Sequence[NewJob], prepared: Sequence[Prepared]) -> None:
+        """Keep a place in the queue for each job of a request, or for none: the last look before they are kept."""
+        for one in prepared:
+            await self._refuse_missing(one.compiled)
+        self._refuse_draining()
+        for one in prepared:
+            self._refuse_leaving(one)
+        self._queue.admit({new.id: new.cost_s for new in news})
 
     def _refuse_leaving(self, prepared: Prepared) -> None:
         for mention in self._leaving:
@@ -262,15 +261,14 @@ class Desk(Dispatch):
                     retry_after_s=LEAVING_RETRY_S,
                 )
 
-    async def _kept_together(self, news: Sequence[NewJob]) -> list[Accepted]:
-        """Have the admitted jobs of one request kept, all or none."""
+    async def _kept_admitted(self, news: Sequence[NewJob], keep: Callable[[], Future[T]]) -> T:
+        """What the store gives that is to keep admitted jobs; they lose their places if it does not."""
         try:
-            accepted = await self._kept(self._store.accept_all(news))
+            return await self._kept(keep())
         except BaseException:
             for new in news:
                 self._queue.release(new.id)
             raise
-        return [self._taken_in(*one) for one in zip(news, accepted, strict=True)]
 
     def _taken_in(self, new: NewJob, accepted: Accepted) -> Accepted:
         """What the store answered; a job that is new waits from now on."""

@@ -69,23 +69,16 @@ class Queue:
         """Estimated device-seconds of everything that waits, is under way or was admitted."""
         return max(0.0, self._seconds)
 
-    def admit(self, id: str, cost_s: float) -> None:
-        """Keep a place for a job that is about to be accepted. Refused with `queue_full`, saying when there is room again.
+    def admit(self, costs_s: Mapping[str, float]) -> None:
+        """Keep a place for each job of a request that is about to be accepted (seconds by id), or for none.
 
-        A job whose estimate alone is above the limit is admitted when the queue is empty: it could never run otherwise.
+        Refused with `queue_full`, saying when there is room again. What alone is above the limit in seconds is admitted when
+        the queue is empty: it could never run otherwise.
         """
-        self._refuse_full(1, cost_s)
-        self._reserve(id, cost_s)
-
-    def admit_all(self, costs_s: Mapping[str, float]) -> None:
-        """The same for the jobs of one request (seconds by id): a place for each of them, or for none."""
         self._refuse_full(len(costs_s), sum(costs_s.values()))
         for id, cost_s in costs_s.items():
-            self._reserve(id, cost_s)
-
-    def _reserve(self, id: str, cost_s: float) -> None:
-        self._reserved[id] = cost_s
-        self._seconds += cost_s
+            self._reserved[id] = cost_s
+            self._seconds += cost_s
 
     def _refuse_full(self, more: int, cost_s: float) -> None:
         count = len(self.waiting) + len(self.under_way) + len(self._reserved)

@@ -10,7 +10,7 @@ from graph.document import Document, document_from_json
 from graph.errors import Problem, WorkflowError
 from graph.spec import NodeSpec
 from server.jobs.orders import Limits, compile_within
-from server.problems import Refusal, too_many_nodes
+from server.problems import Refusal, pointer_of, too_many_nodes
 
 #: A refusal's document lists so many problems; the first ones are what one mends first.
 MOST_PROBLEMS: Final = 200
@@ -61,7 +61,7 @@ def pointer_to(problem: Problem, raw: Json) -> str:
         steps = ["inputs" if _has(raw, ("inputs", problem.port)) else "outputs", problem.port]
     while steps and not _has(raw, steps):
         steps.pop()
-    return _pointer(steps)
+    return pointer_of(steps)
 
 
 def pointer_in_body(problem: Problem, workflow: Json | str, document: Document, inputs: Json) -> str:
@@ -73,7 +73,7 @@ def pointer_in_body(problem: Problem, workflow: Json | str, document: Document, 
         return "/targets"
     given = next((name for name in inputs if _is_about(problem, name, document)), None)
     if given is not None:
-        return _pointer(("inputs", given))
+        return pointer_of(("inputs", given))
     return "/workflow" if isinstance(workflow, str) else "/workflow" + pointer_to(problem, workflow)
 
 
@@ -83,10 +83,6 @@ def _is_about(problem: Problem, name: str, document: Document) -> bool:
         return problem.port == name and problem.code in _OF_NAMED_INPUTS
     named = document.inputs.get(name)
     return named is not None and f"{problem.node}.{problem.port}" in named.to
-
-
-def _pointer(steps: Iterable[str]) -> str:
-    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
 def _has(raw: Any, steps: Iterable[str]) -> bool:

@@ -725,9 +725,7 @@ FAULTS: Final = (
     ),
     Fault(
         "a job that the disk refused keeps its place", "server/jobs/desk.py",
-        "                accepted = await self._kept(self._store.accept(new))\n"
-        "            except BaseException:\n                self._queue.release(new.id)\n",
-        "                accepted = await self._kept(self._store.accept(new))\n            except BaseException:\n", (JOBS["desk"],),
+        "            for new in news:\n                self._queue.release(new.id)\n            raise\n", "            raise\n", (JOBS["desk"],),
     ),
     Fault(
         "who waits for a commit waits for the log to be carried over", "server/jobs/writer.py",

@@ -109,6 +109,13 @@ async def behind(proxy: Proxy, home: Path, desk: FakeDesk | None = None) -> Asyn
             proxy.drop_all()
 
 
+@asynccontextmanager
+async def with_losses(home: Path) -> AsyncIterator[tuple[Proxy, FakeDesk, AsyncClient]]:
+    """A proxy that can cut answers, the desk behind it, and a client that goes through it."""
+    async with proxy() as way, behind(way, home) as (_, desk), AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client:
+        yield way, desk, client
+
+
 def test_a_workflow_is_run_and_its_events_are_heard(tmp_path: Path) -> None:
     async def check() -> None:
         async with with_desk(tmp_path / "h") as (server, desk), AsyncClient(server.url, TOKEN, name="ann") as client:
@@ -347,11 +354,7 @@ def test_a_lost_connection_loses_no_event(tmp_path: Path) -> None:
 
 async def cut_at(tmp_path: Path, places: Callable[[int], list[int]]) -> None:
     """Cut the answer to a submission at each of these bytes; every time one job is there, and the client knows it."""
-    async with (
-        proxy() as way,
-        behind(way, tmp_path / "h") as (_, desk),
-        AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
-    ):
+    async with with_losses(tmp_path / "h") as (way, desk, client):
         await client.submit(DOCUMENT)
         await client.close()
         tried = places(way.longest)
@@ -379,11 +382,7 @@ def test_a_submission_whose_answer_is_cut_at_any_byte_is_one_job(tmp_path: Path)
 @pytest.mark.spec("R-L11")
 def test_a_cancel_or_a_deletion_whose_answer_is_lost_is_none_the_less_done(tmp_path: Path) -> None:
     async def check() -> None:
-        async with (
-            proxy() as way,
-            behind(way, tmp_path / "h") as (_, desk),
-            AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
-        ):
+        async with with_losses(tmp_path / "h") as (way, desk, client):
             job = await client.submit(DOCUMENT)
             await client.close()
             way.cut(0)
@@ -413,11 +412,7 @@ def test_what_is_refused_though_no_answer_was_lost_stays_refused(tmp_path: Path)
 
 def test_a_cancel_that_is_sent_again_does_not_hide_another_end(tmp_path: Path) -> None:
     async def check() -> None:
-        async with (
-            proxy() as way,
-            behind(way, tmp_path / "h") as (_, desk),
-            AsyncClient(f"http://127.0.0.1:{way.port}", TOKEN) as client,
-        ):
+        async with with_losses(tmp_path / "h") as (way, desk, client):
             job = await client.submit(DOCUMENT)
             desk.end(job.id)
             await client.close()

@@ -27,7 +27,7 @@ class Feed:
     def add(self, client: str = "a", cost_s: float = 1.0, priority: int = 0) -> str:
         self.count += 1
         id = f"{client}{self.count}"
-        self.queue.admit(id, cost_s)
+        self.queue.admit({id: cost_s})
         self.queue.add(Entry(id, priority, client, cost_s, float(self.count)))
         return id
 
@@ -341,7 +341,7 @@ def test_the_order_among_10000_clients_is_found_without_a_look_at_all_of_them_fo
 
 def refused(queue: Queue, id: str, cost_s: float) -> Refusal | None:
     try:
-        queue.admit(id, cost_s)
+        queue.admit({id: cost_s})
     except Refusal as refusal:
         return refusal
     return None
@@ -398,47 +398,47 @@ def test_a_full_queue_says_how_full_and_when_there_is_room() -> None:
 @pytest.mark.spec("R-L02")
 def test_places_are_kept_for_all_jobs_of_a_request_or_for_none() -> None:
     queue = a_queue(devices=1, most_jobs=3, most_seconds=100)
-    queue.admit("one", 90.0)
+    queue.admit({"one": 90.0})
     with pytest.raises(
         Refusal, match="too full for 2 jobs: the jobs in it take about 90 s and these 2 12 s, and 100 s is the most. Send all 2"
     ):
-        queue.admit_all({"two": 6.0, "three": 6.0})
+        queue.admit({"two": 6.0, "three": 6.0})
     with pytest.raises(
         Refusal, match="too full for 3 jobs: 1 jobs wait or run, and 3 is the most. Send all 3 again in about 90 s"
     ):
-        queue.admit_all({"two": 1.0, "three": 1.0, "four": 1.0})
+        queue.admit({"two": 1.0, "three": 1.0, "four": 1.0})
     assert queue.seconds == 90.0
-    queue.admit_all({"two": 5.0, "three": 5.0})
+    queue.admit({"two": 5.0, "three": 5.0})
     assert queue.seconds == 100.0
 
 
 def test_a_request_above_the_bound_is_admitted_where_nothing_else_is() -> None:
     queue = a_queue(most_seconds=10)
-    queue.admit_all({"one": 8.0, "two": 8.0})
+    queue.admit({"one": 8.0, "two": 8.0})
     assert queue.seconds == 16.0
     with pytest.raises(Refusal, match="The queue is full"):
-        queue.admit("three", 0.1)
+        queue.admit({"three": 0.1})
 
 
 def test_places_kept_for_jobs_on_their_way_count() -> None:
     queue = a_queue(most_jobs=1)
-    queue.admit("one", 1.0)
+    queue.admit({"one": 1.0})
     with pytest.raises(Refusal, match="The queue is full"):
-        queue.admit("two", 1.0)
+        queue.admit({"two": 1.0})
     queue.release("one")
-    queue.admit("two", 1.0)
+    queue.admit({"two": 1.0})
 
 
 def test_a_job_held_while_its_end_is_written_keeps_its_place() -> None:
     feed = Feed(a_queue(most_jobs=1))
     entry = feed.queue.hold(feed.add())
     with pytest.raises(Refusal, match="The queue is full"):
-        feed.queue.admit("two", 1.0)
+        feed.queue.admit({"two": 1.0})
     feed.queue.add(entry)
     assert (list(feed.queue.waiting), feed.queue.seconds) == ([entry.id], 1.0)
     feed.queue.hold(entry.id)
     feed.queue.release(entry.id)
-    feed.queue.admit("two", 1.0)
+    feed.queue.admit({"two": 1.0})
 
 
 def test_a_job_above_the_bound_is_admitted_where_nothing_else_is() -> None:
